@@ -68,11 +68,7 @@ def tables(
     Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = [
-        run
-        for run, found in broken.items()
-        if any(violation.rule == UNREADABLE for violation in found)
-    ]
+    unreadable = dict.fromkeys(one.run for one in violations if one.rule == UNREADABLE)
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]

@@ -206,13 +206,10 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Sec
     ):
         for rows in _groups(tables.differences, _GROUP):
             # Experiments share contests: what these say is said once.
-            key = (
-                *rows[_GROUP].iloc[0],
-                *rows["first"],
-                *rows["second"],
-                *rows.loc[rows["metric"] == SPEED, "effect"],
-            )
-            new = rows[(rows["metric"] != SPEED) | (key not in said)]
+            speeds = rows["metric"] == SPEED
+            own = rows[_GROUP].iloc[0], rows["first"], rows["second"], rows.loc[speeds, "effect"]
+            key = tuple(value for part in own for value in part)
+            new = rows[~speeds | (key not in said)]
             said.add(key)
             if answer := _best(tables, new):
                 best.append(answer)
@@ -446,21 +443,11 @@ def from_tables(
         {path.parent: _read(path) for path in paths} for paths in (differences, comparisons)
     )
     windows = {path.parent: tidy.read(path) for path in rounds}
-    empty, labels = pd.DataFrame(), labels or {}
-    experiments = [
-        Tables(
-            folder.name,
-            title,
-            tidy.read(path),
-            pairs.get(folder, empty),
-            published.get(folder, empty),
-            windows.get(folder, empty),
-            labels,
-            labels.get(baseline, baseline),
-        )
-        for title, path in zip(titles, runs, strict=True)
-        for folder in [path.parent]
-    ]
+    empty, labels, experiments = pd.DataFrame(), labels or {}, []
+    for title, path in zip(titles, runs, strict=True):
+        folder, base = path.parent, labels.get(baseline, baseline)
+        own = pairs.get(folder, empty), published.get(folder, empty), windows.get(folder, empty)
+        experiments.append(Tables(folder.name, title, tidy.read(path), *own, labels, base))
     return answers(experiments, left_out)
 
 

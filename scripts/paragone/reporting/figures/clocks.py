@@ -118,28 +118,28 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 
 def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> None:
-    start = 0.0
-    for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
-        face, hatch, _ = PART_STYLES[part]
-        axes.barh(row, seconds, left=start, height=0.56, color=face, hatch=hatch, **EDGE)
-        start += seconds
+    faces, hatches, _ = zip(*map(PART_STYLES.get, parts["part"]), strict=True)
+    about = {"height": 0.56, "color": faces, "hatch": hatches, **EDGE}
+    axes.barh(row, parts["seconds"], left=_starts(parts), **about)
     total = parts.iloc[0]
     n, median, low, high = (total[f"end_to_end_{key}"] for key in ("n", "median", "low", "high"))
     if n > 1:
         axes.errorbar(median, row - 0.37, xerr=[[median - low], [high - median]], **WHISKER)
     text = f"{'median ' if n > 1 else ''}{median:,.1f} s (n = {n:.0f})"
-    write_value(axes, row, start, text, total["words"])
+    write_value(axes, row, parts["seconds"].cumsum().iloc[-1], text, total["words"])
+
+
+def _starts(parts: pd.DataFrame) -> pd.Series:
+    return parts["seconds"].cumsum().shift(fill_value=0.0)
 
 
 def _label_parts(axes: Axes, row: int, parts: pd.DataFrame) -> None:
     """Write the seconds into every part that is wide enough for them."""
     pixels = axes.get_window_extent().width / (axes.get_xlim()[1] - axes.get_xlim()[0])
-    start = 0.0
-    for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
+    for part, seconds, start in zip(parts["part"], parts["seconds"], _starts(parts), strict=True):
         face, hatch, ink = PART_STYLES[part]
         text = f"{seconds:,.1f}"
         if seconds * pixels > (len(text) * 4.4 + 4) * axes.figure.dpi / 72:
             box = {"facecolor": face, "edgecolor": "none", "pad": 0.8} if hatch else None
             place = {"ha": "center", "va": "center", "color": ink, "bbox": box}
             axes.text(start + seconds / 2, row, text, **place)
-        start += seconds

@@ -50,20 +50,16 @@ def _grid(series: Series, run: pd.Series, path: Path) -> pd.DataFrame:
     arrays = read(path)
     images = arrays.pop("images")
     names = {kind: arrays["class_names"][arrays[f"{kind}s"]] for kind in ("label", "prediction")}
-    right = arrays["labels"] == arrays["predictions"]
-    about = {
-        "run": run["run"],
-        "seed": int(run["seed"]),
-        "series": series.label,
-        "backend": series.backend,
-    }
     return pd.DataFrame(
         {
-            **about,
+            "run": run["run"],
+            "seed": int(run["seed"]),
+            "series": series.label,
+            "backend": series.backend,
             "position": range(len(images)),
             **{kind: text.astype(object) for kind, text in names.items()},
             "probability": arrays["probabilities"].astype(float),
-            "right": right,
+            "right": arrays["labels"] == arrays["predictions"],
             "_image": list(images),
         }
     )
@@ -136,11 +132,8 @@ def _draw_cell(
     axes.add_patch(frame)
     said = list(cell.groupby("prediction", sort=False))
     room = column - 0.06
-    words: dict[str, Any] = {
-        "size": 6,
-        "va": "baseline",
-        "ha": "left",
-    }  # not bottom: descenders would stand higher
+    # Not by their bottom: descenders would stand higher.
+    words: dict[str, Any] = {"size": 6, "va": "baseline", "ha": "left"}
     label = style.shortened(first["label"], room, words["size"])
     axes.text(left, top - 0.05 - LINE * len(said), label, color=RIGHT, **words)
     for at, (prediction, part) in enumerate(said):

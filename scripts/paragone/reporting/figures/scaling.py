@@ -1,7 +1,5 @@
 """Step time and speed-up by replicas: measured and ideal."""
 
-from typing import Any
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,6 +25,7 @@ PANELS = {  # column: what its axis says, factor to its unit
 }
 HEIGHT = 1.7  # inches
 DODGE = 1.035  # between backends, so that intervals do not overlap
+CAPS = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
@@ -63,19 +62,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         speed_ups.plot(counts, [1] * len(counts), color=style.MUTED, **SHARED_IDEAL)
     for axes, column in zip((times, speed_ups), PANELS, strict=True):
         for number, (name, own) in enumerate(styles.items()):
-            here = points[points["series"] == name]
-            _draw_measured(axes, here, column, own, dodged(number, len(styles), DODGE))
+            here = points[points["series"] == name].dropna(subset=column)
+            at, factor = here["replicas"] * dodged(number, len(styles), DODGE), PANELS[column][1]
+            value, low, high = (factor * here[f"{column}{end}"] for end in ("", "_low", "_high"))
+            draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **own)
         _dress(axes, column, counts)
     return frame
-
-
-def _draw_measured(
-    axes: Axes, here: pd.DataFrame, column: str, own: dict[str, Any], offset: float
-) -> None:
-    here = here.dropna(subset=column)
-    value, low, high = (PANELS[column][1] * here[f"{column}{end}"] for end in ("", "_low", "_high"))
-    caps = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
-    draw_intervals(axes, here["replicas"] * offset, value, low, high, markersize=4.6, **caps, **own)
 
 
 def _dress(axes: Axes, column: str, counts: list[int]) -> None:
