@@ -227,23 +227,21 @@ def _protocol(record: RunRecord) -> str:
 @OF_EXPERIMENT.rule("seed-repeated")
 def seed_repeated(records: list[RunRecord]) -> Found:
     """Distinct seeds within a cell."""
-    for cell in _grouped(records, _cell).values():
-        counts = Counter(record.spec.seed for record in cell)
-        for record in cell:
-            if (count := counts[record.spec.seed]) > 1:
-                yield record.run, Finding("spec.seed", f"{record.spec.seed}, in {count} runs")
+    for (_, seed), same in _grouped(records, lambda one: (_cell(one), one.spec.seed)).items():
+        if len(same) > 1:
+            finding = Finding("spec.seed", f"{seed}, in {len(same)} runs")
+            yield from ((record.run, finding) for record in same)
 
 
 @OF_EXPERIMENT.rule("seed-used")
 def seed_used(records: list[RunRecord]) -> Found:
     """Distinct final weights within a cell."""
-    for cell in _grouped(records, _cell).values():
-        trained = [record for record in cell if record.model and record.model.final_weights]
-        for digest, same in _grouped(trained, attrgetter("model.final_weights")).items():
-            if len({record.spec.seed for record in same}) > 1:
-                for record in same:
-                    finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
-                    yield record.run, finding
+    weights = attrgetter("model.final_weights")
+    trained = [record for record in records if record.model and weights(record)]
+    for (_, digest), same in _grouped(trained, lambda one: (_cell(one), weights(one))).items():
+        if len({record.spec.seed for record in same}) > 1:
+            finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
+            yield from ((record.run, finding) for record in same)
 
 
 @OF_EXPERIMENT.rule("seeds")
@@ -252,8 +250,8 @@ def seeds(records: list[RunRecord]) -> Found:
     every = {record.spec.seed for record in records}
     for cell in _grouped(records, _cell).values():
         if lacking := sorted(every - {record.spec.seed for record in cell}):
-            for record in cell:
-                yield record.run, Finding("spec.seed", f"its cell has no run of seed {lacking}")
+            finding = Finding("spec.seed", f"its cell has no run of seed {lacking}")
+            yield from ((record.run, finding) for record in cell)
 
 
 @OF_EXPERIMENT.rule("order")
@@ -318,7 +316,7 @@ def _cell(record: RunRecord) -> Hashable:
 
 def _grouped(
     records: Iterable[RunRecord], key: Callable[[Any], Hashable]
-) -> dict[Hashable, list[RunRecord]]:
+) -> dict[Any, list[RunRecord]]:
     groups = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)

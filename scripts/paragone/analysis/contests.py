@@ -5,9 +5,8 @@ So the effect of a contest is one value, the median over its rounds of the log r
 intervals and tests count contests (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import count
 from statistics import median
 from typing import Any
 
@@ -28,7 +27,7 @@ from paragone.analysis.grouping import SETTING
 from paragone.analysis.sessions import SESSION, numbered
 from paragone.config.questions import CELL
 from paragone.records.compliance import broken_at, of_contests
-from paragone.records.contest_record import ContestsRecord, Window
+from paragone.records.contest_record import ContestsRecord
 from paragone.records.parity_reports import Parity
 from paragone.records.rules import REMARK, Finding, table
 
@@ -54,17 +53,15 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
     """
-    # Contests are numbered over all sessions of a question.
-    numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
-    rows = [
-        row
-        for record in records
-        for broken in [[*of_contests(record)]]
-        for place in range(len(record.contests))
-        for number in [next(numbers[record.question])]
-        for index in range(len(record.contests[place].contestants))
-        for row in _rows(record, place, number, index, experiment, parity, broken)
-    ]
+    rows: list[dict[str, Any]] = []
+    numbers: Counter[str] = Counter()  # of contests, over all sessions of a question
+    for record in records:
+        broken = [*of_contests(record)]
+        for at, contest in enumerate(record.contests):
+            numbers[record.question] += 1
+            about = {"contest": numbers[record.question], "experiment": experiment}
+            for index in range(len(contest.contestants)):
+                rows += _rows(record, at, index, about, parity, broken)
     made = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
     made[SESSION] = numbered(made["started"], made["contest_seconds"])
     return made.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
@@ -73,9 +70,8 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
 def _rows(
     record: ContestsRecord,
     at: int,
-    number: int,
     index: int,
-    experiment: str,
+    about: dict[str, Any],
     parity: Parity,
     broken: list[tuple[str, Finding]],
 ) -> Iterator[dict[str, Any]]:
@@ -85,11 +81,10 @@ def _rows(
     proven = is_proven(contestant, parity)
     process = next(iter(contestant.processes), None)
     shared = {
-        "contest": number,
+        **about,
         "contest_seconds": contest.seconds,
         "started": contest.started,
         "run": record.question,
-        "experiment": experiment,
         **columns_of_spec(spec),
         "dataset": record.data.dataset,
         "status": contestant.status,
@@ -117,26 +112,24 @@ def _rows(
     first = median(window.first for _, window in own)
     for place, window in own:
         rules = broken_at(broken, *places, f"{where}.windows[{place}]")
-        row = shared | _of_window(window, place) | {"violations": " ".join(rules)}
+        host = window.host
+        lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
+        total = host.busy + host.idle + host.stolen
+        row = {
+            **shared,
+            "round": window.round,
+            "place": place,
+            "steps": window.steps,
+            "seconds": window.seconds,
+            "sleeping_share": window.sleeping / window.whole,
+            **of_others([lost / total if total else None]),
+            "violations": " ".join(rules),
+        }
         sound = all(table()[rule].severity == REMARK for rule in rules)
         if proven is True and sound and window.seconds > first:
             speed = window.steps * spec.global_batch / (window.seconds - first)
-            row |= {"examples_per_second": speed}
+            row["examples_per_second"] = speed
         yield row
-
-
-def _of_window(window: Window, place: int) -> dict[str, Any]:
-    host = window.host
-    lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
-    total = host.busy + host.idle + host.stolen
-    return {
-        "round": window.round,
-        "place": place,
-        "steps": window.steps,
-        "seconds": window.seconds,
-        "sleeping_share": window.sleeping / window.whole,
-        **of_others([lost / total if total else None]),
-    }
 
 
 def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

@@ -42,11 +42,6 @@ class States:
     disturbed: tuple[tuple[int, int], ...] = ()
     losses: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def share(self) -> float:
-        """Return the share of the rounds in which the machine was disturbed, 0 to 1."""
-        return len(self.disturbed) / max(self.rounds, 1)
-
 
 def states(rounds: pd.DataFrame, labels: dict[str, str]) -> list[States]:
     """The states of each machine in each question of a table of rounds.

@@ -348,12 +348,12 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
     speeds = rows[rows["metric"].isin([SPEED, END_TO_END])]
     sentences: list[str] = []
     lacking: dict[str, dict[str, None]] = {}
-    undecided = speeds["relation"] == UNDECIDED
-    for _, same in speeds[speeds["relation"] != NOT_COMPARED].groupby("metric"):
-        able = pairwise.contenders(same)
-        undecided[same.index] &= same[["first", "second"]].isin(able).all(axis=1)
-    if undecided.any():
-        sentences.append(words.undecided(speeds[undecided]))
+    parts = [speeds[:0]]
+    for _, same in speeds[speeds["relation"] != NOT_COMPARED].groupby("metric", sort=False):
+        among = same[same[["first", "second"]].isin(pairwise.contenders(same)).all(axis=1)]
+        parts.append(among[among["relation"] == UNDECIDED])
+    if len(undecided := pd.concat(parts)):
+        sentences.append(words.undecided(undecided))
     states_here = {state.partition(" (")[0] for state in not_completed(tables.runs)}
     for row in speeds[speeds["metric"] == SPEED].to_dict("records"):
         for side in ("first", "second"):

@@ -192,8 +192,7 @@ def caption(path: Path) -> str:
         writer="html5",
         settings_overrides={"report_level": 4, "file_insertion_enabled": False},
     )
-    body: str = parts["body"]
-    return body
+    return str(parts["body"])
 
 
 def caption_text(path: Path) -> str:

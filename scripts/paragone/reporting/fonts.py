@@ -25,15 +25,16 @@ def use_fonts_for(texts: Iterable[str]) -> list[Path]:
 
     Prints a notice that names the scripts for which this machine has no font, and the packages that do.
     """
-    lacking = {one for one in set("".join(texts)) if _has_glyph(one)} - _characters(findfont(OWN))
+    drawn = {one for one in set("".join(texts)) if unicodedata.category(one) not in _INVISIBLE}
+    lacking = drawn - {*map(chr, _SELECTORS)} - _characters(findfont(OWN))
     files: list[Path] = []
     for file in sorted(findSystemFonts(), key=_rank) if lacking else ():
         if not lacking:
             break
-        if drawn := lacking & _characters(file):
+        if found := lacking & _characters(file):
             fontManager.addfont(file)
             files.append(Path(file))
-            lacking -= drawn
+            lacking -= found
     if lacking:
         named = {_script(one): package_of(one) for one in sorted(lacking)}
         print(
@@ -59,10 +60,6 @@ def _script(character: str) -> str:
     if unicodedata.category(character).startswith("S"):
         return "emoji and symbols"
     return unicodedata.name(character, "unnamed").split(" ")[0]
-
-
-def _has_glyph(character: str) -> bool:
-    return unicodedata.category(character) not in _INVISIBLE and ord(character) not in _SELECTORS
 
 
 def _rank(file: str) -> tuple[bool, bool, bool, str]:

@@ -70,13 +70,10 @@ def weights(runs: pd.DataFrame) -> list[str]:
     """Return the origin of the initial weights of each workload that asks for ImageNet's."""
     asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
     known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
+    lacking = "random draws by Keras' rule: ImageNet's were not available."
+    origins = {"imagenet": "ImageNet's, as Keras publishes them."}
     return [
-        f"{workload}: initial weights are "
-        + (
-            "ImageNet's, as Keras publishes them."
-            if used == "imagenet"
-            else "random draws by Keras' rule: ImageNet's were not available."
-        )
+        f"{workload}: initial weights are {origins.get(used, lacking)}"
         for workload, used in known.itertuples(index=False)
     ]
 

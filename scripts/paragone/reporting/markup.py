@@ -71,16 +71,11 @@ def _markdown(table: Table) -> str:
     parts = [f"# {table.title}"]
     for block in table.blocks:
         parts += [f"## {block.heading}"] if block.heading else []
-        parts.append(_pipes(block.cells))
+        escaped = block.cells.replace({r"\|": r"\\|"}, regex=True)
+        text = "" if escaped.empty else escaped.to_markdown(index=False, disable_numparse=True)
+        parts.append(text)
     remarks = "".join(f"- {remark}\n" for remark in table.remarks)
     return "\n\n".join([*parts, remarks])
-
-
-def _pipes(cells: pd.DataFrame) -> str:
-    if cells.empty:
-        return ""
-    escaped = cells.replace({r"\|": r"\\|"}, regex=True)
-    return escaped.to_markdown(index=False, disable_numparse=True)
 
 
 def _latex(block: Block, table: Table) -> str:

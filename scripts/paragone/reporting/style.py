@@ -267,5 +267,4 @@ def shortened(text: str, width: float, size: float) -> str:
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a text in inches, by the metrics of the figure's fonts."""
     font = FontProperties(family=matplotlib.rcParams["font.family"], size=size, weight=weight)
-    width: float = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]
-    return width / 72
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72

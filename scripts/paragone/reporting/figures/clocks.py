@@ -41,7 +41,13 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per series and part: the seconds drawn, their run, and the total with its interval."""
     rows = []
     for series in inputs.series:
-        run, words = _typical(series), "; ".join(_words(series))
+        is_completed, proven = (
+            series.runs["status"] == "completed",
+            series.runs["parity"] == "passed",
+        )
+        lacking = run_states.no_speed(series.runs[is_completed & ~proven])
+        words = "; ".join([*run_states.not_completed(series.runs), *lacking])
+        run = _typical(series)
         if run is None:
             rows.append({"series": series.label, "backend": series.backend, "words": words})
             continue
@@ -68,13 +74,6 @@ def _typical(series: Series) -> pd.Series | None:
     timed = series.measured.dropna(subset="end_to_end_seconds")
     ordered = timed.sort_values(["end_to_end_seconds", "run"])
     return None if timed.empty else ordered.iloc[(len(ordered) - 1) // 2]
-
-
-def _words(series: Series) -> list[str]:
-    unproven = series.runs[
-        (series.runs["status"] == "completed") & (series.runs["parity"] != "passed")
-    ]
-    return run_states.not_completed(series.runs) + run_states.no_speed(unproven)
 
 
 def chart(points: pd.DataFrame) -> Chart:

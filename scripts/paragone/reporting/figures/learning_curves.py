@@ -161,7 +161,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     last = points.loc[points["kind"] != "published", "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
     height = 1.2 * len(metrics) + 0.2
-    remarks = [*_remarks(series), *conditions(inputs)]
+    remark = footnotes.repeats([len(curve.measured) for curve in series])
+    states = {curve.label: "; ".join(run_states.not_completed(curve.runs)) for curve in series}
+    if stopped := [f"{label}: {words}" for label, words in states.items() if words]:
+        remark += f" Not completed, not in any median: {' | '.join(stopped)}."
+    remarks = [remark, *footnotes.unproven(series), *conditions(inputs)]
     handles = _handles(series, points, styles, stars, last)
     frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
@@ -178,18 +182,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             if len(workloads) > 1 and metric == metrics[0]:
                 axes.set_title("\n".join(textwrap.wrap(workload, 16)), loc="left")
     return frame
-
-
-def _remarks(series: list[Series]) -> list[str]:
-    stopped = [
-        f"{curve.label}: {'; '.join(words)}"
-        for curve in series
-        if (words := run_states.not_completed(curve.runs))
-    ]
-    remark = footnotes.repeats([len(curve.measured) for curve in series])
-    if stopped:
-        remark += f" Not completed, not in any median: {' | '.join(stopped)}."
-    return [remark, *footnotes.unproven(series)]
 
 
 def _name_axes(
@@ -224,11 +216,10 @@ def _handles(
 ) -> list[Artist]:
     handles: list[Artist] = []
     for name in dict.fromkeys(curve.name for curve in series):
-        same = [curve for curve in series if curve.name == name]
-        nothing = all(curve.measured.empty for curve in same)
-        words = run_states.not_completed(same[0].runs) if nothing else []
-        label = name + (f": {'; '.join(words)}" if words else "")
-        handles.append(legend_line(label, **styles[same[0].label]))
+        first, *others = (curve for curve in series if curve.name == name)
+        nothing = all(curve.measured.empty for curve in (first, *others))
+        words = [name, *(["; ".join(run_states.not_completed(first.runs))] if nothing else [])]
+        handles.append(legend_line(": ".join(words), **styles[first.label]))
     if (points["kind"] == "stopped").any():
         handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
     if points["low"].notna().any():

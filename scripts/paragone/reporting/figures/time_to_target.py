@@ -58,13 +58,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float]) -> list[dict]:
+    ended = cell.runs[cell.runs["status"].isin(TRIED)]
+    unproven = ["parity not passed: no time"] if (ended["parity"] != "passed").any() else []
     about = {
         "series": label,
         "backend": cell.backend,
         "global_batch": cell.global_batch,
-        "words": "; ".join(_words(cell.runs)),
+        "words": "; ".join([*run_states.not_completed(cell.runs), *unproven]),
     }
-    tried = cell.runs[cell.runs["status"].isin(TRIED) & cell.runs["target_value"].notna()]
+    tried = ended[ended["target_value"].notna()]
     hits = tried["target_reached"].fillna(False).astype(bool)
     rows = [
         {
@@ -98,14 +100,6 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
         "runs": " ".join(tried["run"]),
     }
     return [*rows, median]
-
-
-def _words(runs: pd.DataFrame) -> list[str]:
-    """Return what became of the runs that were not completed or have no proven speed."""
-    unproven = runs[runs["status"].isin(TRIED) & (runs["parity"] != "passed")]
-    return run_states.not_completed(runs) + (
-        ["parity not passed: no time"] if len(unproven) else []
-    )
 
 
 def chart(points: pd.DataFrame) -> Chart:
