@@ -312,7 +312,8 @@ def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
     final = comparison[comparison["run_verdict"] != ""]
     found = []
     for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
-        judged = rows[rows["n"].notna()].assign(published=rows["value"])
+        judged = rows[rows["n"].notna()]
+        judged = judged.assign(published=judged["value"])
         numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
         first = (judged if numbers else rows).iloc[0]
         about = system, first["workload"], first["judge"], first["run_verdict"]
