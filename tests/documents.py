@@ -62,9 +62,13 @@ def example(name: str) -> dict[str, str]:
     }
 
 
-def line_of(file: str, words: str) -> int:
-    """The number of the first line of a file's text that holds these words."""
-    return next(at for at, line in enumerate(file.splitlines(), start=1) if words in line)
+EXAMPLE = example("digits")  # of docs/extending.md
+
+
+def at(file: str, words: str, text: str = "") -> str:
+    """File and line of these words in the example, or in the file's text, as a message has them."""
+    lines = (text or EXAMPLE[file]).splitlines()
+    return f"{file}, line {next(n for n, line in enumerate(lines, start=1) if words in line)}: "
 
 
 def anchors(page: Path) -> set[str]:

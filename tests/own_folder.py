@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import snakemake_server
 import yaml
 from documents import OWN_FOLDER, commands, treatment
-from workspace import Checkout, environment, job_stats, succeed
+from workspace import BRIEF, Checkout, jobs, succeed, write_files
 
 from paragone.records import record
 
@@ -18,18 +17,6 @@ NEEDS_SCIKIT_LEARN = pytest.mark.skipif(
     importlib.util.find_spec("sklearn") is None,
     reason="needs scikit-learn's digits: `make test-all` installs envs/dev.txt",
 )
-# What keeps a test short and decides nothing of what is shown here.
-BRIEF = {
-    "data": {"mirrors": []},
-    "speed_window": {"seconds": 0.2, "limit_seconds": 1},
-    "matmul": {
-        "backends": ["torch"],
-        "products": [],
-        "squares": [64],
-        "precisions": ["float32"],
-        "repeats": 2,
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -61,19 +48,13 @@ class Own:
 
     def jobs(self) -> dict[str, int]:
         """What the same command would run now."""
-        line = [*self.line, "--dry-run", "--quiet", "rules"]
-        done = snakemake_server.call(line, self.folder, environment())
-        assert done.returncode == 0, done.stdout
-        return job_stats(done.stdout)
+        return jobs(self.line, self.folder)
 
 
 def own(base: Path, written: dict[str, str], page: Path, brief: dict) -> Own:
     """Write files next to a checkout, and run the page's commands; `brief` is a config on top of its own."""
     checkout, folder = Checkout(base / "paragone"), base / "mine"
-    for name, content in written.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF | brief))
+    write_files(folder, {**written, "brief.yaml": yaml.safe_dump(BRIEF | brief)})
     line: list[str] = []
     for command in commands(page):
         if treatment(command) == OWN_FOLDER:
@@ -94,12 +75,14 @@ batch_norm = "whole"
 """
 
 
+def write_plugin(folder: Path, engine: str) -> None:
+    """Write a plugin with this text of engines/my_torch.py."""
+    write_files(folder, {"engines/my_torch.py": engine, "plugin.toml": DECLARATION})
+
+
 def plug_in(checkout: Checkout, name: str) -> None:
     """Add a backend to a checkout's config: PyTorch's engine, from a module of a plugin."""
-    engine = checkout / "my_plugin/engines/my_torch.py"
-    engine.parent.mkdir(parents=True)
-    engine.write_text(ENGINE)
-    (checkout / "my_plugin/plugin.toml").write_text(DECLARATION)
+    write_plugin(checkout / "my_plugin", ENGINE)
     own = {"engine": "my_torch", "strategy": "single", "device": "cpu", "environment": "torch"}
     checkout.config["backends"][name] = own | {"label": "My PyTorch", "color": "#123456"}
     checkout.config["plugins"] = ["my_plugin"]

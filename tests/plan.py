@@ -13,6 +13,17 @@ from workspace import DEFAULTS, ROOT, preset
 from paragone.config import plan
 from paragone.config.run_spec import Spec
 
+# The rules that measure; what else a call does is tabulated, drawn and compared.
+GATE = ("probe", "first_steps")
+MEASURING = ("fetch", "serialize", "pretrained", "train", "contests", "measure_products", *GATE)
+
+ONCE = ("all", "join", "answers", "page", "page_so_far", "collect_products")
+
+
+def measured(jobs: dict[str, int]) -> dict[str, int]:
+    """The jobs of the rules that measure."""
+    return {name: count for name, count in jobs.items() if name in MEASURING}
+
 
 class Plan(plan.Plan):
     """The plan of the default config under some presets."""
@@ -56,7 +67,7 @@ class Plan(plan.Plan):
         pretrained = {path for spec in specs for path in self.weights(spec)}
         datasets = {spec.workload.dataset for spec in specs}
         return {
-            "all": 1,
+            **dict.fromkeys(ONCE, 1),
             "fetch": len(datasets),
             "serialize": len(datasets),
             "pretrained": len(pretrained),
@@ -66,13 +77,8 @@ class Plan(plan.Plan):
             "measure_products": len(self.products),
             "check_parity": len(self.workloads),
             "collect": len(self.experiments),
-            "join": 1,
             "contests": len(self.timed),
             "first_answer": len(self.early_answers()) - 1,
-            "answers": 1,
-            "page": 1,
-            "page_so_far": 1,
-            "collect_products": 1,
             **self.drawn(),
             **Counter(f"tabulate_{name}" for _, name in self.names("tables")),
         }

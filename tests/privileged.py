@@ -1,6 +1,7 @@
 """What only root, or a delegated group, may make: disks of a size, control groups with a limit."""
 
 import os
+import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -8,6 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+NEEDS_STRACE = pytest.mark.skipif(
+    shutil.which("strace") is None,
+    reason="needs strace, to inject at a call: apt-get install strace",
+)
 
 
 def needs_root(what: str) -> None:

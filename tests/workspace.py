@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import yaml
 from msgspec.structs import replace
 
 from paragone.base import processes
+from paragone.base.errors import UserError
 from paragone.config.expand import expand
 from paragone.config.papers import with_papers
 from paragone.config.run_spec import Spec
@@ -44,24 +45,38 @@ EXAMPLES = {
 }
 OF_EXAMPLES = {name: block for own in EXAMPLES.values() for name, block in own["workloads"].items()}
 # (backend, replicas): the backends that train on CPUs.
+WORKERS = ("jax-multiprocess", "torch-ddp", "torch-fsdp", "tensorflow-multiworker")
 CELLS = [
     ("torch", 1),
-    ("tensorflow-mirrored", 2),
-    ("torch-xla", 2),
-    ("jax", 2),
-    ("jax-multiprocess", 2),
-    ("torch-ddp", 2),
-    ("torch-fsdp", 2),
-    ("tensorflow-multiworker", 2),
+    *((name, 2) for name in ("tensorflow-mirrored", "torch-xla", "jax", *WORKERS)),
 ]
 # For tests that compile: skips seconds in which processes that import torch try vector instruction sets.
 INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
+# What keeps a test short and decides nothing of what it shows.
+BRIEF = {
+    "data": {"mirrors": []},
+    "speed_window": {"seconds": 0.2, "limit_seconds": 1},
+    "matmul": {
+        "backends": ["torch"],
+        "products": [],
+        "squares": [64],
+        "precisions": ["float32"],
+        "repeats": 2,
+    },
+}
 
 
 def preset(name: str) -> dict[str, Any]:
     """The content of presets/<name>.yaml."""
     return yaml.safe_load((ROOT / f"presets/{name}.yaml").read_text())
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write texts by the path of their file in a folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 @dataclass(frozen=True)
@@ -144,13 +159,23 @@ def environment(**changes: str) -> dict[str, str]:
     return usual | {"PATH": path} | changes
 
 
-def command(program: str, **options: object) -> list[str]:
-    """The command line of scripts/<program>.py; option names may use underscores."""
-    line = [sys.executable, str(ROOT / "scripts" / f"{program}.py")]
+def arguments(**options: object) -> list[str]:
+    """The words of options on a command line, whose names may use underscores.
+
+    A list has several words, a dict a `key=value` for each key.
+    """
+    line = []
     for name, value in options.items():
+        if isinstance(value, dict):
+            value = [f"{key}={each}" for key, each in value.items()]
         values = value if isinstance(value, list) else [value]
         line += [f"--{name.replace('_', '-')}", *map(str, values)]
     return line
+
+
+def command(program: str, **options: object) -> list[str]:
+    """The command line of scripts/<program>.py; `options` as in `arguments`."""
+    return [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *arguments(**options)]
 
 
 def call(
@@ -187,14 +212,28 @@ def waiting(program: str, *arguments: object, **variables: str) -> subprocess.Po
     )
 
 
+def error_in(text: str) -> str:
+    """The only line `error: ...` of what a program printed."""
+    errors = [line for line in text.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, text
+    return errors[0]
+
+
 def refused(done: subprocess.CompletedProcess, *words: str) -> None:
     """Assert status 1, a single line `error: ...` that holds all `words`, and no traceback."""
     assert done.returncode == 1, done.stdout + done.stderr
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, done.stderr
     assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in errors[0]
+    assert [word for word in words if word not in error_in(done.stderr)] == []
+
+
+@contextmanager
+def refusing(*words: str) -> Iterator[None]:
+    """Assert that the block raises a message to the user, of one line that holds all `words`."""
+    with pytest.raises(UserError) as caught:
+        yield
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == [], message
 
 
 def train_command(
@@ -229,9 +268,9 @@ def memory_limited(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def wait_for(happened: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:
-    """The first true result of `happened`; fails if `process` ends or time is up first."""
-    end = time.monotonic() + seconds
+def wait_for(happened: Callable[[], Any], process: subprocess.Popen) -> Any:
+    """The first true result of `happened`; fails if `process` ends or two minutes are over first."""
+    end = time.monotonic() + 120
     while not (result := happened()):
         assert process.poll() is None, "the process ended too early"
         assert time.monotonic() < end, "waited too long"
@@ -244,14 +283,8 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        listed = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        names = [name for name in listed.split("\0") if name]
+        line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = succeed(line, cwd=ROOT).split("\0")
         self.files = [name for name in names if (ROOT / name).is_file()]
         for name in self.files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -279,15 +312,9 @@ class Checkout:
         cell = {"backend": backends, "replicas": 1, "global_batch": 100}
         block |= {"matrix": [cell], "repeats": 1, "contests": 0, **changes}
         self.config["experiments"] = {experiment: block}
-        self.config["speed_window"] = {"seconds": 0.2, "limit_seconds": 1}
+        self.config["speed_window"] = {**BRIEF["speed_window"]}
         self.config["workloads"][block["workload"]] |= workload or {}
-        self.config["matmul"] |= {
-            "backends": ["torch"],
-            "products": [],
-            "squares": [64],
-            "precisions": ["float32"],
-            "repeats": 2,
-        }
+        self.config["matmul"] |= BRIEF["matmul"]
         self.configure()
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
@@ -303,9 +330,12 @@ class Checkout:
         )
 
     def snakemake(
-        self, *arguments: str, timeout: float = 600, **variables: str
-    ) -> subprocess.CompletedProcess:
-        """Run snakemake; stdout holds both streams. After `timeout` its whole session is killed."""
+        self, *arguments: str, status: int = 0, timeout: float = 600, **variables: str
+    ) -> str:
+        """Run snakemake, which must end with this status; what it printed.
+
+        After `timeout` its whole session is killed.
+        """
         process = self.start(*arguments, **variables)
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -313,29 +343,54 @@ class Checkout:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise
-        return subprocess.CompletedProcess(process.args, process.returncode, output)
-
-    def dry_run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
-        """Run snakemake --dry-run; stdout holds both streams."""
-        line = [*arguments, "--dry-run", "--quiet", "rules"]
-        return snakemake_server.call(line, self.folder, environment(**variables))
+        assert process.returncode == status, output
+        return output
 
     def jobs(self, *arguments: str, **variables: str) -> dict[str, int]:
         """The number of jobs of each rule that a call would run."""
-        done = self.dry_run(*arguments, **variables)
-        assert done.returncode == 0, done.stdout
-        return job_stats(done.stdout)
+        return jobs([*arguments], self.folder, **variables)
 
-    @contextmanager
-    def edited(self, name: str, edit: Callable[[str], str]) -> Iterator[None]:
+    def edited(self, name: str, edit: Callable[[str], str]) -> AbstractContextManager[None]:
         """Change a file for the length of a `with` block."""
-        before = (self / name).read_text()
-        assert edit(before) != before, f"the edit changes nothing in {name}"
-        (self / name).write_text(edit(before))
-        try:
-            yield
-        finally:
-            (self / name).write_text(before)
+        return edited(self / name, edit)
+
+
+@contextmanager
+def edited(path: Path, edit: Callable[[str], str]) -> Iterator[None]:
+    """Change a file for the length of a `with` block; then it has its content and its times again."""
+    before, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    text = before.decode(errors="surrogateescape")
+    assert edit(text) != text, f"the edit changes nothing in {path}"
+    path.write_bytes(edit(text).encode(errors="surrogateescape"))
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=times)
+
+
+def snakemake(line: list, folder: Path, status: int = 0, **variables: str) -> str:
+    """What a short call of snakemake in a folder printed; it must end with this status."""
+    done = snakemake_server.call([*map(str, line)], folder, environment(**variables))
+    assert done.returncode == status, done.stdout
+    return done.stdout
+
+
+def refused_by_workflow(printed: str, *words: str) -> None:
+    """Assert that snakemake printed one error of the workflow, with all `words` and no traceback."""
+    assert "Traceback" not in printed
+    assert printed.count("WorkflowError in ") == 1, printed
+    assert [word for word in words if word not in printed] == [], printed
+
+
+def dry_run(line: list, folder: Path, **options: Any) -> str:
+    """What a dry run of snakemake printed; `options` are those of `snakemake`."""
+    return snakemake([*line, "--dry-run", "--quiet", "rules"], folder, **options)
+
+
+def jobs(line: list, folder: Path, **variables: str) -> dict[str, int]:
+    """The number of jobs of each rule that a call of snakemake in a folder would run."""
+    return job_stats(dry_run(line, folder, **variables))
 
 
 def job_stats(output: str) -> dict[str, int]:

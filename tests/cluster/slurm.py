@@ -36,7 +36,6 @@ SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={control_port}
 SlurmUser={user}
 SlurmdUser={user}
-AuthType=auth/munge
 AuthInfo=socket={state}/munge.socket
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={state}/controller
@@ -47,14 +46,9 @@ SlurmctldLogFile={state}/slurmctld.log
 SlurmdLogFile={state}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
 JobAcctGatherType=jobacct_gather/linux
-AccountingStorageType=accounting_storage/none
-JobCompType=jobcomp/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
-SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=1,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 GresTypes=gpu

@@ -53,9 +53,7 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     try:
         first.kill()
         first.wait()
-        second = made.snakemake(*line)
-        assert second.returncode == 1
-        assert f"process {trainer} on " in second.stdout
+        assert f"process {trainer} on " in made.snakemake(*line, status=1)
         assert checkpoints(run), "the checkpoints must survive"
     finally:
         os.kill(trainer, signal.SIGKILL)
@@ -63,7 +61,6 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
         fill(disk)  # a full disk of logs must not end the run
         target = f"results/runs/{run.name}/record.json"
         third = made.snakemake(target, "--cores", "2", PYTHONPROFILEIMPORTTIME="1")  # on stderr
-    assert third.returncode == 0, third.stdout
-    assert "resumed after epoch" in third.stdout
+    assert "resumed after epoch" in third
     assert len(record.read(run / "record.json").processes) == 2
     assert not (run / "checkpoints").exists()

@@ -142,8 +142,7 @@ def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
     images, labels = np.zeros((18_000, 4, 4), np.uint8), np.tile(np.arange(9000), 2)
     np.savez(made / "many.npz", inputs=images, labels=labels)
     odd = {"KERAS_BACKEND": "torch", "HOME": "/proc/none"}
-    done = made.snakemake("results/data/many/manifest.json", "--cores", "1", **odd)
-    assert done.returncode == 0, done.stdout
+    printed = made.snakemake("results/data/many/manifest.json", "--cores", "1", **odd)
     manifest = json.loads((made / "results/data/many/manifest.json").read_text())
     assert manifest["class_names"] == names
-    assert done.stdout.count("without these variables of the shell: KERAS_BACKEND; ") == 1
+    assert printed.count("without these variables of the shell: KERAS_BACKEND; ") == 1

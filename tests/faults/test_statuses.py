@@ -35,6 +35,14 @@ def spec_of(workload: str, backend: str, *epochs_and_steps: int, **changes: obje
     return changed(spec, changes)
 
 
+def predicted(folder: Path) -> int:
+    """How many examples the predictions of a run are of; all that figures read is there."""
+    with np.load(folder / "predictions.npz") as arrays:
+        names = {"images", "labels", "predictions", "probabilities", "class_names"}
+        assert set(arrays.files) == names
+        return len(arrays["labels"])
+
+
 def ended(spec: Spec, status: str, small, folder, program: str = "train", **variables) -> RunRecord:
     """The record of a run of this status, whose reason is on the terminal."""
     printed = succeed(train_command(spec, small, folder, program), **variables)
@@ -53,9 +61,7 @@ def test_a_diverging_run_is_a_record(small, tmp_path, backend):
     assert 1 <= len(losses) <= 3
     assert losses[-1] is None or losses[-1] > DIVERGED
     assert all(loss <= DIVERGED for loss in losses[:-1])
-    with np.load(tmp_path / "predictions.npz") as arrays:
-        names = {"images", "labels", "predictions", "probabilities", "class_names"}
-        assert set(arrays.files) == names
+    assert predicted(tmp_path) == 25
 
 
 @pytest.mark.parametrize(
@@ -75,8 +81,7 @@ def test_an_absent_device_is_a_record(small, tmp_path, backend, replicas, device
     assert "gpu" in made.reason.lower() or backend == "torch"
     assert (made.devices, made.epochs, made.window) == (None, [], [])
     assert len(made.data.manifest_sha256) == 64
-    with np.load(tmp_path / "predictions.npz") as arrays:
-        assert len(arrays["labels"]) == 0
+    assert predicted(tmp_path) == 0
 
 
 def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
@@ -84,8 +89,6 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
     made = ended(spec, "unavailable", small, tmp_path, CXX="no-such-compiler")
     assert "C++ compiler" in made.reason
 
-
-pytestmark = pytest.mark.full
 
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 
@@ -119,8 +122,7 @@ def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
     if made.status == "out_of_memory":
         assert made.reason in printed
         assert made.clocks.cold.compilation > 0
-    with np.load(tmp_path / "predictions.npz") as predictions:
-        assert len(predictions["labels"]) == 0
+    assert predicted(tmp_path) == 0
 
 
 # A process that holds more and more until the kernel has ended another one.

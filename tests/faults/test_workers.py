@@ -10,8 +10,16 @@ import subprocess
 
 import psutil
 import pytest
-from faults.killing import TOO_LARGE, long_spec, message, started
-from workspace import call, environment, make_spec, memory_limited, train_command, wait_for
+from faults.killing import TOO_LARGE, checkpoints, long_spec, message, started
+from workspace import (
+    environment,
+    error_in,
+    make_spec,
+    memory_limited,
+    succeed,
+    train_command,
+    wait_for,
+)
 
 from paragone.records import record
 
@@ -45,6 +53,7 @@ def test_a_killed_or_stopped_rank_ends_the_run_in_time_and_is_named(small, tmp_p
         assert run.wait(60) == 1
         assert gone(list(workers.values()), 0)
     assert f"rank 1 of 2 on {os.uname().nodename} {words}" in message(folder)
+    assert checkpoints(folder)
 
 
 @pytest.mark.injects("the launcher killed, terminated or interrupted")
@@ -69,8 +78,8 @@ def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
         late.suspend()
         _, errors = run.communicate(timeout=60)
     assert run.returncode == 1
-    (error,) = [text for text in errors.splitlines() if text.startswith("error: ")]
-    assert re.search(r"rank 1 of 2 is stopped .*rank 1 of 2 has not joined .* within 5 s", error)
+    words = r"rank 1 of 2 is stopped .*rank 1 of 2 has not joined .* within 5 s"
+    assert re.search(words, error_in(errors))
     assert gone([late], 0)
 
 
@@ -83,6 +92,7 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(small
         assert run.wait(60) == int(evicted)
     if evicted:
         assert number.name in message(folder)
+        assert checkpoints(folder)
         return
     made = record.read(folder / "record.json")
     assert made.status == "crashed"
@@ -94,7 +104,6 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(small
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):
-        done = call(train_command(spec, small, tmp_path, "launch"))
-    assert done.returncode == 0, done.stdout + done.stderr
+        succeed(train_command(spec, small, tmp_path, "launch"))
     made = record.read(tmp_path / "record.json")
     assert (made.status, made.spec.workers) == ("out_of_memory", 2)

@@ -32,13 +32,3 @@ def test_cloud_profile_would_submit_the_whole_workflow(checkout, cloud_python, p
     edited["default-storage-prefix"] = str(made.folder)
     path.write_text(yaml.safe_dump(edited))
     assert dry_run(made, cloud_python, profile) == Plan().jobs()
-
-
-@pytest.mark.parametrize("profile", sorted(CLOUDS))
-def test_unknown_key_of_an_executor_is_refused(checkout, cloud_python, profile):
-    """The executor itself reads the profile, so the dry runs above can fail."""
-    made = checkout()
-    path = made / f"profiles/{profile}/profile.yaml"
-    path.write_text(path.read_text() + f"{profile}-colour: red\n")
-    with pytest.raises(AssertionError, match=f"{profile}-colour"):
-        dry_run(made, cloud_python, profile)

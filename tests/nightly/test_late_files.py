@@ -1,18 +1,15 @@
 """Folders of a network: what another node or rank has written is seen late, or is stale."""
 
-import shutil
 import subprocess
 from contextlib import ExitStack
 
 import pytest
+from privileged import NEEDS_STRACE
 from workspace import environment, make_spec, train_command
 
 from paragone.records import record
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("strace") is None,
-    reason="needs strace, to inject at a call: apt-get install strace",
-)
+pytestmark = NEEDS_STRACE
 
 
 @pytest.mark.injects("what another rank has written is not there yet, or stale")

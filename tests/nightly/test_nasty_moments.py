@@ -7,21 +7,18 @@ import itertools
 import os
 import random
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from faults.killing import alike
 from nightly.conftest import random_spec
-from workspace import succeed, train_command
+from privileged import NEEDS_STRACE
+from workspace import call, succeed, train_command
 
 from paragone.records import record
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("strace") is None,
-    reason="needs strace, to inject at a call: apt-get install strace",
-)
+pytestmark = NEEDS_STRACE
 
 # What makes, names, syncs or deletes files and folders; and what fills them.
 NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
@@ -41,8 +38,8 @@ def drawn(line: list[str], calls: str, log: Path, count: int) -> list[tuple[str,
     succeed(strace(line, f"--trace={calls}", f"--output={log}"), timeout=600)
     made = re.findall(r"^(\d+) +(\w+)\(", log.read_text(errors="replace"), re.MULTILINE)
     busiest: dict[str, int] = {}
-    for (_, call), times in Counter(made).items():
-        busiest[call] = max(times, busiest.get(call, 0))
+    for (_, name), times in Counter(made).items():
+        busiest[name] = max(times, busiest.get(name, 0))
     draw = random.Random(0)
     kinds = [draw.choice(sorted(busiest)) for _ in range(count)]
     return sorted({(kind, draw.randint(1, busiest[kind])) for kind in kinds})
@@ -63,15 +60,15 @@ def test_a_fault_at_any_call_is_survived(
     succeed(train_command(spec, tiny, whole), timeout=600)
     line = train_command(spec, tiny, tmp_path / "counted")
     sample = drawn(line, calls, tmp_path / "calls", count)
-    for (call, n), fault in zip(sample, itertools.cycle(faults), strict=False):
-        folder = tmp_path / f"{call}-{n}"
+    for (name, n), fault in zip(sample, itertools.cycle(faults), strict=False):
+        folder = tmp_path / f"{name}-{n}"
         line = train_command(spec, tiny, folder)
-        options = [f"--trace={call}", f"--inject={call}:{fault}:when={n}", f"--output={os.devnull}"]
+        options = [f"--trace={name}", f"--inject={name}:{fault}:when={n}", f"--output={os.devnull}"]
         done = call(strace(line, *options), timeout=600)
         ended += done.returncode != 0
         errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
-        assert "Traceback" not in done.stderr, f"{call} {n} {fault}: {done.stderr}"
-        assert len(errors) == (done.returncode > 0), f"{call} {n} {fault}: {done.stderr}"
+        assert "Traceback" not in done.stderr, f"{name} {n} {fault}: {done.stderr}"
+        assert len(errors) == (done.returncode > 0), f"{name} {n} {fault}: {done.stderr}"
         if not (folder / "record.json").exists() or (folder / "checkpoints").exists():
             succeed(line, timeout=600)
         alike(record.read(whole / "record.json"), record.read(folder / "record.json"))

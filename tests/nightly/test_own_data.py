@@ -7,7 +7,7 @@ from documents import example
 from own_folder import NEEDS_SCIKIT_LEARN, Own, own
 from workspace import ROOT
 
-pytestmark = [pytest.mark.nightly, NEEDS_SCIKIT_LEARN]
+pytestmark = NEEDS_SCIKIT_LEARN
 
 
 @pytest.fixture(scope="module")

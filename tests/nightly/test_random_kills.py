@@ -34,8 +34,8 @@ def marked(mark: str) -> list[psutil.Process]:
     return living
 
 
-def none_left(mark: str, seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
+def none_left(mark: str) -> bool:
+    end = time.monotonic() + 20
     while left := marked(mark):
         if time.monotonic() > end:
             return False

@@ -1,14 +1,13 @@
 """The workflow runs from anywhere: with -s, with -d, as a module, from any path, without git."""
 
 import json
+import os
 
 import pytest
-import snakemake_server
 import yaml
 from documents import blocks
-from own_folder import BRIEF
 from plan import Plan
-from workspace import CONFIG, ROOT, Checkout, environment, job_stats
+from workspace import BRIEF, CONFIG, ROOT, Checkout, jobs, snakemake
 
 pytestmark = pytest.mark.full
 
@@ -17,16 +16,8 @@ ELSEWHERE = "else where"
 # Of each kind of call: the folder it is made in, that of its results, and its options. The path of
 # the checkout has spaces, letters of other alphabets, and what a shell would interpret.
 CALLS = {
-    "-s": (
-        ELSEWHERE,
-        ELSEWHERE,
-        ["-s", f"../{ODD}/paragone/Snakefile", "--configfile", "mine.yaml"],
-    ),
-    "-d": (
-        f"{ODD}/paragone",
-        ELSEWHERE,
-        ["-d", f"../../{ELSEWHERE}", "--configfile", f"../../{ELSEWHERE}/mine.yaml"],
-    ),
+    "-s": (ELSEWHERE, ELSEWHERE, ["-s", f"../{ODD}/paragone/Snakefile"]),
+    "-d": (f"{ODD}/paragone", ELSEWHERE, ["-d", f"../../{ELSEWHERE}"]),
     "module": (ODD, ODD, []),
 }
 # Two jobs that are quick and read what belongs to the checkout: programs, schemas, published numbers.
@@ -50,17 +41,12 @@ def test_dry_run_and_two_real_jobs(fashion, tmp_path, kind):
         (example,) = (each for each in examples if "module paragone" in each)
         (folder / "Snakefile").write_text(example)
 
-    def call(*line: str) -> str:
-        words = [*line, "--cores", "1", *CALLS[kind][2]]
-        done = snakemake_server.call(words, folder, environment())
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
-    dry = ("--dry-run", "--quiet", "rules")
-    whole = "paragone_all" if kind == "module" else "all"
-    jobs = job_stats(call(whole, *dry))
+    options = ["--cores", "1", *CALLS[kind][2]]
+    if kind != "module":
+        options += ["--configfile", os.path.relpath(results / "mine.yaml", folder)]
+    found = jobs(["paragone_all" if kind == "module" else "all", *options], folder)
     planned = Plan(config=config).jobs()
-    assert {rule.removeprefix("paragone_"): count for rule, count in jobs.items()} == planned
-    call(SOURCE, TABLE)
+    assert {rule.removeprefix("paragone_"): count for rule, count in found.items()} == planned
+    snakemake([SOURCE, TABLE, *options], folder)
     assert (results / TABLE).stat().st_size > 100
     assert json.loads((results / SOURCE).read_text())["origin"] == "arrays in the data folder"

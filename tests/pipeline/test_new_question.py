@@ -2,30 +2,37 @@
 
 import csv
 import shlex
+from pathlib import Path
 
 import pytest
 import yaml
-from own_folder import BRIEF
-from workspace import Checkout, call, command, refused, succeed
+from workspace import BRIEF, Checkout, call, command, refused, succeed, write_files
 
 pytestmark = pytest.mark.full
 
 
-def test_what_it_writes_runs_by_what_it_prints(tmp_path):
-    """From a folder whose name needs quotes. Its own test has the gate and a run of each backend."""
-    checkout = Checkout(tmp_path / "the checkout")
-    line = ["python", str(checkout / "scripts/new.py"), "own work/discs_or_crosses"]
+def written(tmp_path: Path, name: str, *options: str, **brief: object) -> tuple[Path, list[str]]:
+    """The folder that the program writes, of a name that needs quotes, and the commands that it prints.
+
+    But for `cd` and `source`, which the test does itself. `brief` is a config on top of its own.
+    """
+    checkout, folder = Checkout(tmp_path / "the checkout"), tmp_path / "own work" / name
+    line = ["python", str(checkout / "scripts/new.py"), *options, f"own work/{name}"]
     printed = succeed(line, cwd=tmp_path).splitlines()
+    write_files(folder, {"brief.yaml": yaml.safe_dump(BRIEF | brief)})
     commands = [line.strip() for line in printed if line.startswith("  ")]
-    assert commands[0].startswith("cd ")  # which the test does itself, as it does `source`
-    data, train, test = (line for line in commands if line.split()[0] not in ("cd", "source"))
-    folder = tmp_path / "own work/discs_or_crosses"
-    (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF))
+    assert commands[0].startswith("cd ")
+    return folder, [line for line in commands if line.split()[0] not in ("cd", "source")]
+
+
+def test_what_it_writes_runs_by_what_it_prints(tmp_path):
+    """Its own test has the gate and a run of each backend."""
+    folder, (data, train, test) = written(tmp_path, "discs_or_crosses")
     for line in (data, f"{train} brief.yaml --dry-run", test):
         text = succeed(shlex.split(line), timeout=600, cwd=folder)
     assert "1 passed" in text
-    snakefile = shlex.split(train)[2]
-    assert (folder / snakefile).resolve() == checkout / "Snakefile"
+    snakefile = folder / shlex.split(train)[2]
+    assert snakefile.resolve() == folder.parents[1] / "the checkout/Snakefile"
 
 
 @pytest.mark.parametrize(
@@ -45,23 +52,13 @@ def test_it_refuses(tmp_path, name, words):
 
 def test_a_paper_runs_by_what_it_prints(tmp_path):
     """With its comparison; cut to one seed."""
-    checkout = Checkout(tmp_path / "the checkout")
-    line = ["python", str(checkout / "scripts/new.py"), "--paper", "own work/my_paper"]
-    printed = succeed(line, cwd=tmp_path).splitlines()
-    commands = [line.strip() for line in printed if line.startswith("  ")]
-    data, train = (line for line in commands if line.split()[0] not in ("cd", "source"))
-    folder = tmp_path / "own work/my_paper"
-    brief = dict(BRIEF)
-    brief["experiments"] = {
-        "my_paper": {"repeats": 1, "matrix": [{"backend": "torch", "replicas": 1}]}
-    }
-    (folder / "brief.yaml").write_text(yaml.safe_dump(brief))
-    for line in (
-        data,
-        f"{train.replace(' all ', ' results/tables/my_paper/comparison.csv ')} brief.yaml",
-    ):
+    matrix = [{"backend": "torch", "replicas": 1}]
+    cut = {"my_paper": {"repeats": 1, "matrix": matrix}}
+    folder, (data, train) = written(tmp_path, "my_paper", "--paper", experiments=cut)
+    table = "results/tables/my_paper/comparison.csv"
+    for line in (data, f"{train.replace(' all ', f' {table} ')} brief.yaml"):
         succeed(shlex.split(line), timeout=600, cwd=folder)
-    with (folder / "results/tables/my_paper/comparison.csv").open(newline="") as file:
+    with (folder / table).open(newline="") as file:
         verdicts = {(row["metric"], row["verdict"]) for row in csv.DictReader(file)}
     assert ("test_accuracy", "not comparable") in verdicts  # three runs would tell how they vary
     assert ("training_time", "not comparable") in verdicts

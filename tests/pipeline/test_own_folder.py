@@ -1,16 +1,11 @@
 """The example of docs/extending.md, examples/digits/: run as the page says, next to a checkout."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from documents import example
+from documents import EXAMPLE
 from own_folder import NEEDS_SCIKIT_LEARN, Own, own
-from workspace import ROOT, succeed
+from workspace import ROOT, edited, succeed
 
 pytestmark = [pytest.mark.full, NEEDS_SCIKIT_LEARN]
 BACKENDS = {"torch", "jax", "my-numpy"}
@@ -19,32 +14,22 @@ BACKENDS = {"torch", "jax", "my-numpy"}
 @pytest.fixture(scope="module")
 def question(tmp_path_factory) -> Own:
     """One run of each backend, of one epoch."""
-    brief = {
-        "workloads": {"my-digits": {"epochs": 1}},
-        "experiments": {"my_question": {"repeats": 1}},
-    }
+    brief = {"workloads": {"my-digits": {"epochs": 1}}}
+    brief["experiments"] = {"my_question": {"repeats": 1}}
     folder = tmp_path_factory.mktemp("question")
-    return own(folder, example("digits"), ROOT / "docs/extending.md", brief)
+    return own(folder, EXAMPLE, ROOT / "docs/extending.md", brief)
 
 
-@contextmanager
-def edited(path: Path) -> Iterator[None]:
-    """Change a file's content, but not what it does, for the length of a `with` block."""
-    before, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
-    path.write_bytes(before + b"# edited\n")
-    try:
-        yield
-    finally:
-        path.write_bytes(before)
-        os.utime(path, ns=times)
+def commented(text: str) -> str:
+    """A file's content, changed in nothing that it does."""
+    return f"{text}# edited\n"
 
 
 def test_a_model_a_backend_and_a_figure_in_a_folder(question):
     """Every backend is in parity and ends; that by hand is in the figure, the table and the answers."""
     verdicts = question.verdicts("my-digits")
-    assert {name: verdict["passed"] for name, verdict in verdicts.items()} == dict.fromkeys(
-        BACKENDS, True
-    )
+    passed = {name: verdict["passed"] for name, verdict in verdicts.items()}
+    assert passed == dict.fromkeys(BACKENDS, True)
     assert verdicts["my-numpy"]["deviations"]["updates"] < 1e-12
     made = question.records()
     assert {record.spec.backend.name for record in made} == BACKENDS
@@ -64,20 +49,16 @@ def test_a_model_a_backend_and_a_figure_in_a_folder(question):
 def test_edits_in_a_folder_rerun_what_they_can_change(question):
     folder = question.folder / "my_folder"
     assert question.jobs() == {}
-    with edited(folder / "reporting/figures/my_figure.py"):
-        assert question.jobs() == {
-            "plot_my_figure": 1,
-            "page_so_far": 1,
-            "page": 1,
-            "all": 1,
-        }
-    with edited(folder / "engines/my_numpy.py"):
+    with edited(folder / "reporting/figures/my_figure.py", commented):
+        redrawn = {"plot_my_figure": 1, "page_so_far": 1, "page": 1, "all": 1}
+        assert question.jobs() == redrawn
+    with edited(folder / "engines/my_numpy.py", commented):
         jobs = question.jobs()
     assert (jobs["train"], jobs["probe"]) == (1, 1)
     assert not {"first_steps", "fetch"} & {*jobs}
-    with edited(question.folder / "digits.npz"):
+    with edited(question.folder / "digits.npz", commented):
         assert question.jobs()["fetch"] == 1
-    with edited(folder / "models/torch.py"):  # the reference's, too, and so first steps
+    with edited(folder / "models/torch.py", commented):  # the reference's, too, and so first steps
         jobs = question.jobs()
     assert (jobs["probe"], jobs["first_steps"]) == (2, 1)
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 from documents import example
-from own_folder import BRIEF, NEEDS_SCIKIT_LEARN
-from workspace import Checkout, succeed
+from own_folder import NEEDS_SCIKIT_LEARN
+from workspace import BRIEF, Checkout, succeed, write_files
 
 from paragone.records import record
 from paragone.records.run_metrics import outcomes
@@ -18,11 +18,8 @@ BACKENDS = {"torch", "tensorflow-mirrored", "jax"}
 
 def test_a_regression_is_in_parity_recorded_compared_and_drawn(tmp_path):
     checkout, folder = Checkout(tmp_path / "paragone"), tmp_path / "mine"
-    folder.mkdir()
-    for name, content in example("diabetes").items():
-        (folder / name).write_text(content)
-    brief = BRIEF | {"experiments": {"progress": {"repeats": 1}}}
-    (folder / "brief.yaml").write_text(yaml.safe_dump(brief))
+    brief = yaml.safe_dump(BRIEF | {"experiments": {"progress": {"repeats": 1}}})
+    write_files(folder, {**example("diabetes"), "brief.yaml": brief})
     succeed(["python", "make_diabetes.py"], cwd=folder)
     line = ["snakemake", "-s", str(checkout / "Snakefile"), "all", "--cores", "2"]
     succeed([*line, "--configfile", "diabetes.yaml", "brief.yaml"], timeout=1800, cwd=folder)

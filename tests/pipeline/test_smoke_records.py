@@ -81,17 +81,15 @@ def test_contests_time_the_primary_question(results, plan):
     (path,) = plan.timings(plan.primary)
     made = contest_record.read(results.parent / path.replace("<results>", "results"))
     variants = [spec.backend.name for spec in plan.timed[made.question].variants]
+    rounds = plan.config["contest"]["rounds"]
     assert len(made.contests) == made.planned == 1
     for contest in made.contests:
         assert [each.spec.backend.name for each in contest.contestants] == variants
-        assert {(each.status, each.restored) for each in contest.contestants} == {
-            ("completed", True)
-        }
-        assert len(contest.windows) == len(variants) * plan.config["contest"]["rounds"]
-    rounds = pd.read_parquet(results / f"tables/{plan.primary}/rounds.parquet")
-    assert rounds.groupby("backend").size().to_dict() == dict.fromkeys(
-        variants, plan.config["contest"]["rounds"]
-    )
+        ends = {(each.status, each.restored) for each in contest.contestants}
+        assert ends == {("completed", True)}
+        assert len(contest.windows) == len(variants) * rounds
+    table = pd.read_parquet(results / f"tables/{plan.primary}/rounds.parquet")
+    assert table.groupby("backend").size().to_dict() == dict.fromkeys(variants, rounds)
 
 
 def test_every_rank_records_where_it_ran(completed):

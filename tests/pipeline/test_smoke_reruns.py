@@ -4,18 +4,11 @@ import os
 from collections.abc import Callable
 
 import pytest
-from plan import Plan
+from plan import GATE, Plan, measured
 
 PLAN = Plan("smoke")
-GATE = ("probe", "first_steps")
-MEASURED = ("fetch", "serialize", "train", "contests", "measure_products", *GATE)
 # The experiment of these figures has no PyTorch eager in the smoke preset.
 WITHOUT_PYTORCH = {"plot_scaling", "plot_epoch_time"}
-
-
-def measured(jobs: dict[str, int]) -> dict[str, int]:
-    """The jobs of the rules that compute rather than tabulate, draw and compare."""
-    return {name: count for name, count in jobs.items() if name.startswith(MEASURED)}
 
 
 def append(text: str) -> str:

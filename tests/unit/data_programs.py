@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from workspace import CONFIG, call, command, refused
+from workspace import CONFIG, arguments, call, command, refused
 
 from paragone.config.datasets import block_of
 from paragone.data import Dataset, load
@@ -67,29 +67,18 @@ def fetch(
     known = dataset in DATASETS or "/" in dataset
     whole = (block_of(CONFIG, dataset, "test") if known else {}) | (block or {})
     data = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))} | settings
-    return run(
-        "fetch",
-        f"--dataset={dataset}",
-        f"--block={json.dumps(whole)}",
-        f"--config-data={json.dumps(data)}",
-        f"--output={results / 'source.json'}",
-        environment=environment,
-    )
+    texts = {"dataset": dataset, "block": json.dumps(whole), "config_data": json.dumps(data)}
+    line = arguments(**texts, output=results / "source.json")
+    return run("fetch", *line, environment=environment)
 
 
 def serialize(
     results: Path, folder: Path, alone: bool = False, models: Iterable[str] = ()
 ) -> subprocess.CompletedProcess:
     """Write <results>/manifest.json from <results>/source.json; `models` are trained on it."""
-    return run(
-        "serialize",
-        f"--source={results / 'source.json'}",
-        f"--folder={folder}",
-        f"--output={results / 'manifest.json'}",
-        "--models",
-        *models,
-        alone=alone,
-    )
+    files = {"source": results / "source.json", "output": results / "manifest.json"}
+    line = arguments(**files, folder=folder, models=[*models])
+    return run("serialize", *line, alone=alone)
 
 
 def lock_of(folder: Path) -> Path:
@@ -97,19 +86,10 @@ def lock_of(folder: Path) -> Path:
     return folder.with_name("datasets.lock.json")
 
 
-def prepare(
-    dataset: str,
-    results: Path,
-    folder: Path,
-    environment: str = "",
-    block: dict | None = None,
-    **settings: object,
-) -> None:
-    """Fetch and serialize; fail the test with their messages."""
-    for done in (
-        fetch(dataset, results, folder, environment, block, **settings),
-        serialize(results, folder),
-    ):
+def prepare(dataset: str, results: Path, folder: Path, *about: object, **settings: object) -> None:
+    """Fetch, as `about` and `settings` say, and serialize; fail the test with their messages."""
+    fetched = fetch(dataset, results, folder, *about, **settings)
+    for done in (fetched, serialize(results, folder)):
         assert done.returncode == 0, done.stderr
 
 

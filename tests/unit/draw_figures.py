@@ -11,7 +11,7 @@ from make_records import (
     LABELS,
     PALETTE,
     make_record,
-    typed,
+    tabulated,
     write_parity,
     write_records,
 )
@@ -19,7 +19,7 @@ from make_tables import beside as shown_beside
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from workspace import FOLDERS
+from workspace import FOLDERS, arguments
 
 import plot
 from paragone.analysis import tidy
@@ -65,7 +65,7 @@ class Drawing:
         verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
         workloads = sorted({one["spec"]["workload"]["name"] for one in made})
         reports = [write_parity(folder, workload, verdicts) for workload in workloads]
-        runs, epochs = tidy.tables(typed(made), "one", parity_reports.read_parity(reports))
+        runs, epochs = tabulated(made, parity_reports.read_parity(reports))
         paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         predictions = [path for path in paths if path.exists()]
         drawing = cls(folder, runs=runs, epochs=epochs, predictions=predictions)
@@ -104,15 +104,12 @@ class Drawing:
         """The arguments of the program, the last of them the sidecar, and the files it writes."""
         inputs = self.inputs(beside, **about)
         outputs = [self.folder / "out" / f"{name}.{suffix}" for suffix in suffixes]
-        arguments = [name, "--title", inputs.title, *(shown_beside(beside) if beside else [])]
-        for kind, paths in self.files.items():
-            arguments += [f"--{kind}", *paths]
-        for option, shown in (("--labels", LABELS), ("--palette", PALETTE)):
-            arguments += [option, *(f"{key}={value}" for key, value in shown.items())]
+        line = [name, *arguments(title=inputs.title, labels=LABELS, palette=PALETTE, **self.files)]
+        if beside:
+            line += shown_beside(beside)
         if self.settings:
-            arguments += ["--settings", json.dumps(self.settings)]
-        arguments += ["--output", *outputs, self.folder / "out" / f"{name}.csv"]
-        return [str(argument) for argument in arguments], outputs
+            line += arguments(settings=json.dumps(self.settings))
+        return line + arguments(output=[*outputs, self.folder / "out" / f"{name}.csv"]), outputs
 
 
 def texts_of(figure: Figure) -> str:

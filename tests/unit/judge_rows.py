@@ -1,10 +1,11 @@
 """Published rows and made records, as the comparison reads them."""
 
+import make_records
 import msgspec
-from make_records import LABELS, make_record, typed
+from make_records import LABELS, make_record
 from workspace import CONFIG, PAPERS
 
-from paragone.analysis import published, tidy, verdicts
+from paragone.analysis import published, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.published import ratios_of
 from paragone.analysis.verdicts import Evidence
@@ -42,14 +43,10 @@ def spreads_of(made):
 
 def tabulated(made, passed=True):
     keys = {(one["spec"]["workload"]["name"], one["spec"]["backend"]["name"]) for one in made}
-    return tidy.tables(typed(made), "one", dict.fromkeys(keys, passed))
+    return make_records.tabulated(made, dict.fromkeys(keys, passed))
 
 
 def judge(row, evidence, made, passed=True):
     runs, epochs = tabulated(made, passed)
     (sweep,) = sweeps_of(runs, LABELS)
     return verdicts.compare(row, evidence, sweep.runs, epochs)
-
-
-def of_backend(made, name):
-    return [one for one in made if one["spec"]["backend"]["name"] == name]

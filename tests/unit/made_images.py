@@ -1,4 +1,4 @@
-"""A data set of a few made-up images, for engines that are driven without a file."""
+"""Data sets of a few made-up examples, for engines that are driven without a file."""
 
 import numpy as np
 
@@ -7,23 +7,18 @@ from paragone.data import Dataset
 
 def make_images(train: int = 64, test: int = 64, side: int = 28) -> Dataset:
     """Random images of one channel and random labels of ten classes."""
-    random = np.random.default_rng(0)
-
-    def split(examples: int) -> tuple[np.ndarray, np.ndarray]:
-        images = random.integers(0, 256, (examples, side, side, 1), np.uint8)
-        return images, random.integers(0, 10, examples, np.int32)
-
-    names = tuple("abcdefghij")
-    return Dataset("d", "real", "e", *split(train), *split(test), names, None, "0" * 64)
+    return _made((side, side, 1), 256, np.uint8, None, train, test)
 
 
-def make_texts(train: int = 64, test: int = 64, length: int = 60) -> Dataset:
+def make_texts() -> Dataset:
     """Random texts of a hundred words and random labels of ten classes."""
+    return _made((60,), 100, np.int32, 100, 64, 64)
+
+
+def _made(shape: tuple, below: int, dtype: type, vocabulary: int | None, *counts: int) -> Dataset:
     random = np.random.default_rng(0)
-
-    def split(examples: int) -> tuple[np.ndarray, np.ndarray]:
-        words = random.integers(0, 100, (examples, length), np.int32)
-        return words, random.integers(0, 10, examples, np.int32)
-
-    names = tuple("abcdefghij")
-    return Dataset("d", "real", "e", *split(train), *split(test), names, 100, "0" * 64)
+    arrays = []
+    for count in counts:
+        arrays.append(random.integers(0, below, (count, *shape), dtype))
+        arrays.append(random.integers(0, 10, count, np.int32))
+    return Dataset("d", "real", "e", *arrays, tuple("abcdefghij"), vocabulary, "0" * 64)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from msgspec import to_builtins
 from unit.make_processes import make_activity, make_process
-from unit.make_records import FIRST_STEPS
+from unit.make_records import FIRST_STEPS, MODEL, make_data
 from workspace import make_spec
 
 from paragone.analysis.contests import COLUMNS
@@ -52,17 +52,7 @@ def valid_contests(
     record = {
         "schema": 1,
         "question": "made",
-        "data": {
-            "dataset": "fashion_mnist",
-            "source": "real",
-            "edition": "official",
-            "manifest_sha256": "a" * 64,
-            "train_examples": 60_000,
-            "test_examples": 10_000,
-            "train_majority": 0.1,
-            "test_majority": 0.1,
-            "input_shape": [28, 28, 1],
-        },
+        "data": make_data(),
         "planned": 8,
         "ended": "decided",
         "contests": contests,
@@ -109,12 +99,7 @@ def _contestant(spec: Spec) -> dict:
         "status": "completed",
         "reason": None,
         "steps": STEPS,
-        "model": {
-            "parameters": 100,
-            "initializer": "keras",
-            "initial_weights": "b" * 64,
-            "final_weights": None,
-        },
+        "model": {**MODEL},
         "devices": {"kind": "cpu", "replicas": 1, "workers": 1},
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "first_steps": copy.deepcopy(FIRST_STEPS),
@@ -125,20 +110,10 @@ def _contestant(spec: Spec) -> dict:
 
 def windows(speeds: dict[str, Any], **columns: object) -> pd.DataFrame:
     """A table of rounds; `speeds`: backend -> examples/s by contest and round, NaN or None for none."""
-    shared = {
-        "run": "question",
-        "workload": "fashion-cnn",
-        "global_batch": 128,
-        "replicas": 1,
-        "precision": "float32",
-        "tuning": "as-installed",
-        "dataset": "fashion_mnist",
-        "data_source": "real",
-        "data_edition": "official",
-        "machine": "one",
-        "status": "completed",
-        **columns,
-    }
+    shared = {"run": "question", "workload": "fashion-cnn", "global_batch": 128, "replicas": 1}
+    shared |= {"precision": "float32", "tuning": "as-installed", "status": "completed"}
+    shared |= {"dataset": "fashion_mnist", "data_source": "real", "data_edition": "official"}
+    shared |= {"machine": "one", **columns}
     rows = [
         {"backend": backend, "contest": contest, "round": number, "examples_per_second": speed}
         for backend, contests in speeds.items()

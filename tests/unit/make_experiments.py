@@ -3,7 +3,7 @@
 from itertools import product
 
 import numpy as np
-from make_records import make_record
+from make_records import make_record, of_backend
 from workspace import PAPERS
 
 MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
@@ -37,7 +37,7 @@ def mobilenet(seeds: int = 3, epochs: int = 2, **options) -> list[dict]:
     return made
 
 
-def reuters(seeds: int = 1) -> list[dict]:
+def reuters() -> list[dict]:
     """Both variants near the published curves; no TPU."""
     plain, double = "reuters-cnn", "reuters-cnn-double-softmax"
     cells = [
@@ -52,24 +52,22 @@ def reuters(seeds: int = 1) -> list[dict]:
     common |= {"global_batch": 32, "parameters": 332_870}
     made = []
     for workload, backend, replicas in cells:
-        for seed in range(seeds):
-            random = np.random.default_rng([seed, replicas, len(workload), len(backend)])
-            curves = {
-                metric: [value * random.normal(1, 0.012) for value in values]
-                for metric, values in _published_curves(systems[workload]).items()
-            }
-            cell = {"seed": seed, "replicas": replicas, "workload": workload, "curves": curves}
-            cell["status"] = "unavailable" if "tpu" in backend else "completed"
-            made.append(make_record(backend, speed=4000 / replicas, **cell, **common))
+        random = np.random.default_rng([0, replicas, len(workload), len(backend)])
+        curves = {
+            metric: [value * random.normal(1, 0.012) for value in values]
+            for metric, values in _published_curves(systems[workload]).items()
+        }
+        cell = {"replicas": replicas, "workload": workload, "curves": curves}
+        cell["status"] = "unavailable" if "tpu" in backend else "completed"
+        made.append(make_record(backend, speed=4000 / replicas, **cell, **common))
     return made
 
 
-def batch_sizes(seeds: int = 3, width: int = 1) -> list[dict]:
+def batch_sizes(seeds: int = 3) -> list[dict]:
     """Throughput by batch size on three backends; memory ends at 1,024, and one run diverges."""
     made = []
     scale = {"tensorflow-mirrored": 0.36, "torch": 0.55, "torch-xla": 0.3}
-    common = OF_WIDE_RESNET | {"model": {"width": width, "dropout": 0.01}}
-    common |= {"steps_per_epoch": 2, "epochs": 2}
+    common = OF_WIDE_RESNET | {"steps_per_epoch": 2, "epochs": 2}
     for backend, batch, seed in product(scale, [*THROUGHPUT, 1024], range(seeds)):
         noise = np.random.default_rng([seed, batch, len(backend)]).normal(1, 0.02)
         speed = scale[backend] * noise * THROUGHPUT.get(batch, 1300) ** 0.9
@@ -101,6 +99,27 @@ def to_target(seeds: int = 3, target: float = 0.85) -> list[dict]:
     return made
 
 
+GLOBAL, EACH = 1024, 128
+COUNTS = (1, 2, 4, 8)
+# Seconds of a step over n replicas that share the cores: n (a + b batch), by backend.
+COSTS = {"tensorflow-mirrored": (0.006, 9e-5), "torch-xla": (0.002, 3e-4)}
+
+
+def scaling(how: str, seeds: int = 3, noise: float = 0.0) -> list[dict]:
+    """Strong or weak scaling of steps that take a known time, their speeds times a noise by seed."""
+    made = []
+    common = {"workload": "fashion-cnn", "steps_per_epoch": 8, "epochs": 2}
+    for backend, replicas, seed in product(COSTS, COUNTS, range(seeds)):
+        fixed, per_example = COSTS[backend]
+        batch = GLOBAL if how == "strong" else EACH * replicas
+        seconds = replicas * fixed + batch * per_example
+        random = np.random.default_rng([seed, replicas, batch, len(backend)])
+        cell = {"seed": seed, "replicas": replicas, "global_batch": batch}
+        cell["speed"] = batch / seconds * random.normal(1, noise)
+        made.append(make_record(backend, **cell, **common))
+    return made
+
+
 def _published_curves(system: str) -> dict[str, list[float]]:
     rows = PAPERS["reuters_strategies"].published["reuters_strategies"].rows
     names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
@@ -114,10 +133,5 @@ def _published_curves(system: str) -> dict[str, list[float]]:
 
 def of_cell(made: list[dict], backend: str, replicas: int, batch: int | None = None) -> list[dict]:
     """The records of one backend, number of replicas and global batch; of all batches for None."""
-    return [
-        one
-        for one in made
-        if one["spec"]["backend"]["name"] == backend
-        and one["spec"]["replicas"] == replicas
-        and batch in (None, one["spec"]["global_batch"])
-    ]
+    own = [one for one in of_backend(made, backend) if one["spec"]["replicas"] == replicas]
+    return [one for one in own if batch in (None, one["spec"]["global_batch"])]

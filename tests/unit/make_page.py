@@ -1,14 +1,22 @@
 """Results of a small experiment, drawn and tabulated, and the page made of them by its program."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from judge_rows import MARGINS
-from make_records import LABELS, PALETTE, make_record, typed, write_parity, write_records
+from make_records import (
+    LABELS,
+    PALETTE,
+    make_record,
+    tabulated,
+    write_parity,
+    write_records,
+)
 from make_tables import NO_QUESTION
-from workspace import FOLDERS, ROOT
+from workspace import FOLDERS, ROOT, arguments
 
 import answer
 import write_page
@@ -50,11 +58,8 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     in_tables, in_figures = folder / "tables", folder / "figures"
     write_records(folder, made)
     report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
-    runs, epochs = tidy.tables(typed(made), EXPERIMENT, parity_reports.read_parity([report]))
-    files = {
-        "runs": in_tables / EXPERIMENT / "runs.parquet",
-        "epochs": in_tables / EXPERIMENT / "epochs.parquet",
-    }
+    runs, epochs = tabulated(made, parity_reports.read_parity([report]), EXPERIMENT)
+    files = {kind: in_tables / EXPERIMENT / f"{kind}.parquet" for kind in ("runs", "epochs")}
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])
     tidy.write(runs, in_tables / "runs.parquet")
@@ -75,15 +80,12 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
-    answers = [folder / f"answers.{suffix}" for suffix in ("md", "html", "json")]
-    _call(
-        answer,
-        *("all", "--titles", TITLE, "--runs", files["runs"]),
-        *("--differences", in_tables / EXPERIMENT / "differences.csv"),
-        *("--comparisons", in_tables / EXPERIMENT / "comparison.csv"),
-        *("--markdown", answers[0], "--html", answers[1], "--json", answers[2]),
-        *("--baseline", "torch", "--labels", *(f"{key}={value}" for key, value in LABELS.items())),
-    )
+    line = arguments(titles=TITLE, runs=files["runs"], baseline="torch", labels=LABELS)
+    for kind, name in (("comparisons", "comparison"), ("differences", "differences")):
+        line += arguments(**{kind: in_tables / EXPERIMENT / f"{name}.csv"})
+    for kind, suffix in (("markdown", "md"), ("html", "html"), ("json", "json")):
+        line += arguments(**{kind: folder / f"answers.{suffix}"})
+    answer.main(["all", *line])
     page = folder / "index.html"
     write(folder, page)
     return Results(folder, runs, page)
@@ -91,29 +93,16 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
 
 def write(folder: Path, page: Path, *more: object) -> None:
     """Call the program on results."""
-    _call(
-        write_page,
-        *_shared(folder),
-        *("--logs", folder / "logs/runs"),
-        *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
-        *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),
-        *("--baseline", "torch", "--output", page),
-        *more,
-    )
+    shown = {"logs": folder / "logs/runs", "baseline": "torch", "output": page}
+    _write(folder, more, labels=LABELS, palette=PALETTE, **shown)
 
 
 def write_pdf(folder: Path, paper: Path, *more: object) -> None:
     """Call the program that typesets."""
-    beside = "--papers", FOLDERS[EXPERIMENT]
-    _call(write_page, *_shared(folder), *beside, "--output", paper, *more)
+    _write(folder, more, papers=FOLDERS[EXPERIMENT], output=paper)
 
 
-def _shared(folder: Path) -> list[object]:
-    return [
-        *("--results", folder, "--outline", json.dumps(OUTLINE)),
-        *("--captions", ROOT / "rules/report", "--preset", "presets/smoke.yaml"),
-    ]
-
-
-def _call(program: object, *arguments: object) -> None:
-    program.main([str(argument) for argument in arguments])
+def _write(folder: Path, more: Sequence[object], **options: object) -> None:
+    shared = {"results": folder, "outline": json.dumps(OUTLINE), "preset": "presets/smoke.yaml"}
+    line = arguments(**shared, captions=ROOT / "rules/report", **options)
+    write_page.main([*line, *map(str, more)])

@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from msgspec import to_builtins
 from unit.make_processes import make_activity, make_process
 from workspace import CONFIG
 
+from paragone.analysis import tidy
 from paragone.base import digests, typed_json
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
@@ -34,8 +36,11 @@ FIRST_STEPS = {
     "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
     "allowed": {"updates": 3e-2, "means": 1e-5, "variances": 2e-2, "training": 2e-3},
 }
+PROVEN = {("fashion-conv", name): True for name in LABELS}  # parity, by workload and backend
 # Of fashion-conv.
 EFFICIENCY = {"train_flop_per_example": 2_206_464, "counter": "torch.utils.flop_counter"}
+MODEL = {"parameters": 108_810, "initializer": "keras", "initial_weights": "b" * 64}
+MODEL |= {"final_weights": None}
 INPUT_SHAPES = {"fashion_mnist": [28, 28, 1], "cats_vs_dogs": [224, 224, 3], "reuters": [300]}
 
 
@@ -58,12 +63,10 @@ def make_record(
     dataset: str = "fashion_mnist",
     model: dict | None = None,
     train_examples: int = TRAIN_EXAMPLES,
-    parameters: int = 108_810,
+    parameters: int = MODEL["parameters"],
     speed: float | None = None,
     curves: dict[str, list[float]] | None = None,
     patience: int = 1,
-    planned_initializer: str = "keras",
-    initializer: str = "keras",
     precision: str = "float32",
     tuning: dict | None = None,
 ) -> dict:
@@ -97,7 +100,7 @@ def make_record(
                 "name": workload,
                 "dataset": dataset,
                 "model": {"name": workload, **(model or {})},
-                "initializer": planned_initializer,
+                "initializer": "keras",
                 "optimizer": {"name": "sgd", "momentum": 0.0},
                 "learning_rate": {"base": 0.001},
             },
@@ -114,23 +117,8 @@ def make_record(
             "tuning": tuning or {},
         },
         "schedule": {"place": 1, "of": 1},
-        "data": {
-            "dataset": dataset,
-            "source": source,
-            "edition": edition,
-            "manifest_sha256": "a" * 64,
-            "train_examples": train_examples,
-            "test_examples": 10_000,
-            "train_majority": 0.1,
-            "test_majority": 0.1,
-            "input_shape": INPUT_SHAPES[dataset],
-        },
-        "model": {
-            "parameters": parameters,
-            "initializer": initializer,
-            "initial_weights": "b" * 64,
-            "final_weights": f"{seed:064x}" if measured else None,
-        },
+        "data": make_data(dataset, source, edition, train_examples),
+        "model": {**MODEL, "parameters": parameters},
         "devices": count,
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
@@ -144,6 +132,8 @@ def make_record(
     if target is not None:
         goal = {"accuracy": target, "patience": patience, "stop": False}
         record["spec"]["workload"]["target"] = goal
+    if measured:
+        record["model"]["final_weights"] = f"{seed:064x}"
     config = digests.sha256_of(record["spec"])
     record["processes"] = [
         make_process(start, host, rank, config) for start in starts for rank in range(workers)
@@ -157,6 +147,26 @@ def make_record(
     record["processes"][-workers]["window"] = [make_activity(one["seconds"]) for one in window]
     set_times(record, datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
     return sealed(record)
+
+
+def make_data(
+    dataset: str = "fashion_mnist",
+    source: str = "real",
+    edition: str = "official",
+    train_examples: int = TRAIN_EXAMPLES,
+) -> dict:
+    """What a record says of its data."""
+    return {
+        "dataset": dataset,
+        "source": source,
+        "edition": edition,
+        "manifest_sha256": "a" * 64,
+        "train_examples": train_examples,
+        "test_examples": 10_000,
+        "train_majority": 0.1,
+        "test_majority": 0.1,
+        "input_shape": INPUT_SHAPES[dataset],
+    }
 
 
 def set_times(record: dict, begun: datetime) -> datetime:
@@ -194,6 +204,18 @@ def sealed(record: dict) -> dict:
 def typed(made: list[dict]) -> list[RunRecord]:
     """Made records as `record.read` returns them."""
     return [typed_json.typed(RunRecord, each) for each in made]
+
+
+def of_backend(made: list[dict], name: str) -> list[dict]:
+    """The records of one backend."""
+    return [one for one in made if one["spec"]["backend"]["name"] == name]
+
+
+def tabulated(
+    made: list[dict], parity: dict[tuple[str, str], bool] = PROVEN, experiment: str = "one"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tidy tables of made records: runs and epochs."""
+    return tidy.tables(typed(made), experiment, parity)
 
 
 def write_records(folder: Path, records: list[dict]) -> list[Path]:

@@ -4,13 +4,13 @@ import copy
 import hashlib
 import json
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 from unit.make_records import make_record, sealed, set_times, write_parity
 from workspace import changed, make_spec
 
 from paragone.analysis import compliance
-from paragone.config.run_spec import Spec
 from paragone.records.compliance import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
@@ -31,42 +31,20 @@ COURSE = [0.7, 0.75, 0.81, 0.82]  # accuracies by epoch
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
-def valid_records(
-    seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 1000, speeds=None
-) -> list[dict]:
-    """One run a seed and backend, repeats outermost, one after the other, two epochs of ten at 0.8.
-
-    By backend: `accuracies`, the test accuracies of the epochs of a run; `speeds`, examples/s by seed.
-    """
-    specs = []
-    for seed in seeds:
-        for backend in backends:
-            epochs = len((accuracies or {}).get(backend, COURSE))
-            spec = make_spec("fashion-conv", backend, global_batch=batch, seed=seed, epochs=epochs)
-            specs.append(changed(spec, {"target": TARGET}))
-    return records_of(specs, accuracies, speeds)
-
-
-def records_of(specs: list[Spec], accuracies=None, speeds=None) -> list[dict]:
-    """One run a specification of fashion-conv, one after the other; see `valid_records`."""
+def valid_records(seeds=SEEDS, backends=BACKENDS) -> list[dict]:
+    """One run of fashion-conv a seed and backend, repeats outermost, one after the other."""
+    of_run = {"epochs": len(COURSE), "global_batch": 1000}
+    cells = [*product(seeds, backends)]
     clock = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     made = []
-    for spec in specs:
-        backend, seed = spec.backend.name, spec.seed
-        record = make_record(
-            backend,
-            seed=seed,
-            global_batch=spec.global_batch,
-            epochs=spec.epochs,
-            steps_per_epoch=spec.steps_per_epoch,
-            accuracies=(accuracies or {}).get(backend, COURSE),
-            target=spec.workload.target.accuracy if spec.workload.target else None,
-            patience=TARGET["patience"],
-            speed=speeds and speeds[backend][seed],
-        )
+    for seed, backend in cells:
+        spec = make_spec("fashion-conv", backend, seed=seed, **of_run)
+        spec = changed(spec, {"target": TARGET})
+        goal = {"target": TARGET["accuracy"], "patience": TARGET["patience"]}
+        record = make_record(backend, seed=seed, accuracies=COURSE, **of_run, **goal)
         record["spec"] = json.loads(spec.to_json())
         record["run"] = spec.name
-        record["schedule"] = {"place": len(made) + 1, "of": len(specs)}
+        record["schedule"] = {"place": len(made) + 1, "of": len(cells)}
         record["processes"][0]["config_sha256"] = spec.sha256
         for part in (record["data"], record["processes"][0]):
             part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
@@ -97,10 +75,6 @@ def find(folder: Path) -> list[Violation]:
 
 VALID = valid_records()
 FIRST = VALID[0]["run"]  # torch, seed 0
-
-
-def of(records: list[dict], backend: str) -> list[dict]:
-    return [one for one in records if one["spec"]["backend"]["name"] == backend]
 
 
 def broken_rules(folder: Path) -> set[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 from make_records import LABELS
-from workspace import CONFIG, FOLDERS
+from workspace import CONFIG, FOLDERS, arguments
 
 import write_table
 from paragone.analysis import tidy
@@ -22,30 +22,22 @@ def write(
     `files`: by kind of input; one that is a table is written first. `options`: further ones.
     """
     outputs = {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
-    arguments = [name, *options, "--labels", *(f"{key}={label}" for key, label in labels.items())]
+    line = [name, *map(str, options), *arguments(labels=labels)]
     if name == "differences" and not any("--settings" in str(option) for option in options):
-        arguments += ["--settings", json.dumps(NO_QUESTION)]
+        line += arguments(settings=json.dumps(NO_QUESTION))
     if "--title" not in options:
-        arguments += ["--title", "A title"]
+        line += arguments(title="A title")
     for kind, given in files.items():
         if isinstance(given, pd.DataFrame):
             path = folder / f"{kind}.parquet"
             tidy.write(given, path)
             given = path
-        arguments += [f"--{kind}", *(given if isinstance(given, list) else [given])]
-    arguments += ["--output", *outputs.values()]
-    write_table.main([str(argument) for argument in arguments])
+        line += arguments(**{kind: given})
+    write_table.main(line + arguments(output=[*outputs.values()]))
     return outputs
 
 
-def beside(experiment: str) -> list[object]:
+def beside(experiment: str) -> list[str]:
     """The options of a table that shows published rows."""
-    margins = json.dumps(CONFIG["margins"])
-    return [
-        "--paper",
-        FOLDERS[experiment],
-        "--published-experiment",
-        experiment,
-        "--margins",
-        margins,
-    ]
+    of_paper = {"paper": FOLDERS[experiment], "published_experiment": experiment}
+    return arguments(**of_paper, margins=json.dumps(CONFIG["margins"]))

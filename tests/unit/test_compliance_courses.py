@@ -6,14 +6,13 @@ from datetime import datetime
 
 import msgspec
 import pytest
-from make_records import set_times, typed
+from make_records import of_backend, set_times, typed
 from make_results import (
     BACKENDS,
     FIRST,
     add_up,
     broken_rules,
     find,
-    of,
     write_results,
 )
 
@@ -43,7 +42,7 @@ def overlap(records):
 
 def run_backend_by_backend(records):
     starts = sorted(record["processes"][0]["started"] for record in records)
-    in_turn = [one for backend in BACKENDS for one in of(records, backend)]
+    in_turn = [one for backend in BACKENDS for one in of_backend(records, backend)]
     for record, start in zip(in_turn, starts, strict=True):
         set_times(record, datetime.fromisoformat(start))
 
@@ -63,12 +62,12 @@ def interrupt_and_begin_later(records):
 
 
 def same_ends(records):
-    torch = of(records, "torch")
+    torch = of_backend(records, "torch")
     torch[1]["model"]["final_weights"] = torch[0]["model"]["final_weights"]
 
 
 def lack_a_seed(records):
-    records.remove(of(records, "torch-xla")[2])
+    records.remove(of_backend(records, "torch-xla")[2])
 
 
 @pytest.mark.parametrize(
@@ -142,4 +141,4 @@ def test_a_record_that_is_gone(tmp_path, records):
 def test_parity_that_was_not_passed(tmp_path, records, passed, rule):
     found = find(write_results(tmp_path, records, torch=passed))
     assert {one.rule for one in found} == {rule}
-    assert {one.run for one in found} == {one["run"] for one in of(records, "torch")}
+    assert {one.run for one in found} == {one["run"] for one in of_backend(records, "torch")}

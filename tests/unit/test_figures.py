@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from draw_figures import FIGURES, THREE, Drawing, banners, texts_of
-from judge_rows import of_backend
-from make_records import LABELS, make_record, speed, waited
+from make_records import LABELS, make_record, of_backend, speed, waited
 from matplotlib.collections import PathCollection
 from tracing import named_runs
 

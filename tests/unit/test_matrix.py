@@ -4,9 +4,8 @@ import copy
 
 import msgspec
 import pytest
-from workspace import CONFIG
+from workspace import CONFIG, refusing
 
-from paragone.base.errors import UserError
 from paragone.config.expand import expand, first_steps, probe, probes_of, with_reference
 from paragone.config.run_spec import Backend, Tuned
 
@@ -94,10 +93,8 @@ def of(backend, replicas, **changes):
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(cell, block, words):
-    with pytest.raises(UserError, match=r"^experiments\.one\.matrix\[1\]") as caught:
+    with refusing("experiments.one.matrix[1]", *words):
         runs({**TORCH, "workload": "fashion-cnn", "global_batch": 1, "epochs": 1}, cell, **block)
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
@@ -145,5 +142,5 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
 
 def test_the_reference_is_no_backend_of_the_config():
     assert {*with_reference(CONFIG)["backends"]} == {"reference", *CONFIG["backends"]}
-    with pytest.raises(UserError, match="'reference'"):
+    with refusing("'reference'"):
         runs({"backend": "reference", "replicas": 1})

@@ -5,14 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
-import snakemake_server
 import yaml
-from documents import example, line_of
+from documents import EXAMPLE, at
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, environment
+from workspace import CONFIG, ROOT, dry_run, refused_by_workflow, refusing, write_files
 
 from paragone.base import plugins
-from paragone.base.errors import UserError
 from paragone.config.code_files import code_files
 from paragone.config.engines import Exhibit
 from paragone.config.expand import expand
@@ -20,7 +18,6 @@ from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.validate import validate
 
-EXAMPLE = example("digits")
 QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
 TOML = "my_folder/plugin.toml"
@@ -31,16 +28,10 @@ CAPTION = FIGURE.replace(".py", ".rst")
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     """A user's working directory with the example of docs/extending.md, examples/digits/."""
-    for name, content in EXAMPLE.items():
-        write(tmp_path / name, content)
+    write_files(tmp_path, EXAMPLE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PARAGONE_PLUGINS", "")
     return tmp_path
-
-
-def write(path: str | Path, content: str = "") -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(content)
 
 
 def configured() -> dict:
@@ -66,20 +57,6 @@ def edit(name: str, old: str, new: str) -> None:
     Path(name).write_text(text.replace(old, new, 1))
 
 
-def refused(*words: str) -> None:
-    """One line of message holds all `words`."""
-    with pytest.raises(UserError) as error:
-        read()
-    assert "\n" not in str(error.value)
-    for word in words:
-        assert word in str(error.value)
-
-
-def at(file: str, words: str) -> str:
-    """File and line of these words in the example, as a message has them."""
-    return f"{file}, line {line_of(EXAMPLE[file], words)}: "
-
-
 # What is edited, (file, old, new), and the words of the message.
 MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "no folder": ((QUESTION, "[my_folder]", "[my_foldr]"), ["there is no folder 'my_foldr'"]),
@@ -98,10 +75,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
         ["workloads.my-digits.model.name: backend jax finds no", "add it in models/jax.py"],
     ),
-    "unknown optimizer": (
-        (QUESTION, "name: sgd", "name: lion"),
-        ['"lion" is none of sgd, adam, adamw, nadam', "add its rule"],
-    ),
     "unknown spread": (
         (TOML, '"one worker"', '"one wrker"'),
         [TOML, "engines[...].strategies[...]: Invalid enum value 'one wrker'"],
@@ -112,10 +85,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     ),
     "no TOML": ((TOML, "[engines", "engines"), [TOML, "line 2"]),
     "no ENGINE": ((ENGINE, "\nENGINE =", "\nENGIN ="), [ENGINE, "has no `ENGINE = ...`"]),
-    "no engine": (
-        (QUESTION, "engine: my_numpy", "engine: my_nump"),
-        ["backends.my-numpy.engine: there is no engines/my_nump.py", "add it or name one"],
-    ),
     "undeclared figure": ((TOML, "figures.my", "figures.your"), [FIGURE, "[figures.my_figure]"]),
     "reads nothing known": (
         (TOML, '"runs"', '"rns"'),
@@ -139,11 +108,12 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_message(folder, mistake):
     change, words = MISTAKES[mistake]
-    write("my_folder/data/forms/mine.py", "reed = 1\n")
+    write_files(folder, {"my_folder/data/forms/mine.py": "reed = 1\n"})
     for name in ("empty", f"a{os.pathsep}b"):
         Path(name).mkdir()
     edit(*change)
-    refused(*words)
+    with refusing(*words):
+        read()
 
 
 # Files that are added, by the file that is copied there, and the words of the message.
@@ -160,28 +130,32 @@ ADDED = {
 @pytest.mark.parametrize("added", ADDED)
 def test_names_that_are_taken_or_impossible(folder, added):
     source, words = ADDED[added]
-    write("other/models/_helpers.py")
-    write(added, Path(source).read_text())
+    write_files(folder, {"other/models/_helpers.py": "", added: Path(source).read_text()})
     edit(QUESTION, "[my_folder]", "[my_folder, other]")
-    refused(*words)
+    with refusing(*words):
+        read()
 
 
-def test_files_that_cannot_be_read(folder):
-    Path(CAPTION).rename("kept.rst")
-    refused(CAPTION, "is missing; write the caption of my_figure there")
-    Path("kept.rst").rename(CAPTION)
-    Path("my_folder/engines/old.py").mkdir()
-    refused("my_folder/engines/old.py: is a directory", "move it away")
-    Path("my_folder/engines/old.py").rmdir()
-    Path(MODEL).write_bytes(b"# \xff\n")
-    refused(MODEL, "save it as UTF-8")
+UNREADABLE = {
+    CAPTION: (Path.unlink, ["is missing; write the caption of my_figure there"]),
+    "my_folder/engines/old.py": (Path.mkdir, [": is a directory", "move it away"]),
+    MODEL: (lambda path: path.write_bytes(b"# \xff\n"), ["save it as UTF-8"]),
+}
+
+
+@pytest.mark.parametrize("file", UNREADABLE)
+def test_files_that_cannot_be_read(folder, file):
+    spoil, words = UNREADABLE[file]
+    spoil(Path(file))
+    with refusing(file, *words):
+        read()
 
 
 def test_what_is_read_and_what_is_passed_over(folder):
     """Locks of an editor are links to nowhere; another system's hidden files are no text."""
     Path("my_folder/engines/.#my_numpy.py").symlink_to("user@host:5")
     Path("my_folder/reporting/figures/._my_figure.py").write_bytes(b"\0\xff")
-    write("my_folder/reporting/figures/throughput.rst", "Mine.")
+    write_files(folder, {"my_folder/reporting/figures/throughput.rst": "Mine."})
     edit(QUESTION, "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
     assert read() == {"my_figure": Exhibit("accuracy at the end", ("runs",))}
     assert plugins.folders() == [folder / "my_folder"]
@@ -198,8 +172,7 @@ def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):
         "far.py": "x = 1",
         "other.py": "",
     }
-    for name, text in texts.items():
-        write(f"my_folder/engines/{name}", text)
+    write_files(folder / "my_folder/engines", texts)
     edit(ENGINE, "import numpy", "from .near import x\nfrom .parts import y\nimport numpy")
     plugins.use(["my_folder"])
     engines = Path("my_folder/engines").resolve()
@@ -211,7 +184,5 @@ def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):
 def test_the_workflow_prints_the_message_and_stops(folder):
     edit(*MISTAKES["syntax"][0])
     line = ["-s", str(ROOT / "Snakefile"), "all", "--cores", "1", "--configfile", QUESTION]
-    done = snakemake_server.call([*line, "--dry-run"], folder, environment())
-    assert done.returncode == 1
-    assert "Traceback" not in done.stdout
-    assert f"config: {folder}/{at(MODEL, 'import math')}" in done.stdout
+    printed = dry_run(line, folder, status=1)
+    refused_by_workflow(printed, f"config: {folder}/{at(MODEL, 'import math')}")

@@ -125,10 +125,8 @@ def test_the_address_carries_the_state(opened, browser, results):
 def test_tables_are_searched_and_sorted(opened):
     opened.page.evaluate("location.hash = '#all-runs'")
     table = opened.page.locator("#all-runs")
-    search, first = (
-        table.locator("input[type=search]"),
-        table.locator("tbody tr").first.locator("td"),
-    )
+    search = table.locator("input[type=search]")
+    first = table.locator("tbody tr").first.locator("td")
     search.wait_for()
     search.fill("out of memory")
     assert first.nth(1).inner_text().endswith("out of memory")

@@ -101,15 +101,6 @@ def test_no_text_covers_another(paper):
         assert [[texts[one], texts[other]] for one, other in np.argwhere(met)] == [], number + 1
 
 
-def test_all_fonts_are_embedded(paper):
-    objects = [paper.get_object(number) for number in range(1, paper.trailer["/Size"])]
-    fonts = [
-        one for one in objects if isinstance(one, dict) and one.get("/Type") == "/FontDescriptor"
-    ]
-    assert len(fonts) > 2
-    assert all(any(key.startswith("/FontFile") for key in font) for font in fonts)
-
-
 def test_evidence_is_linked(paper):
     notes = [each.get_object() for page in paper.pages for each in page.get("/Annots", [])]
     links = [note for note in notes if note["/Subtype"] == "/Link"]

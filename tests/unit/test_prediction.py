@@ -25,9 +25,8 @@ from paragone.analysis.prediction import (
 )
 from paragone.analysis.statistics import holm
 
-KNOWN = pd.Series(
-    np.tile([-1.0, 1.0], 10)
-)  # 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024
+# 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024.
+KNOWN = pd.Series(np.tile([-1.0, 1.0], 10))
 
 
 def by_seed(values, first=0):
@@ -35,57 +34,56 @@ def by_seed(values, first=0):
     return pd.Series(values, range(first, first + len(values)), dtype=float)
 
 
-def claim(value, margin=0.0, **about):
-    return Claim(value, margin, **about)
+def one_more(value, margin=0.0, known=KNOWN, **about):
+    """The judgement on a published run by committed ones alone."""
+    return judge(Claim(value, margin, **about), NO_RUNS, known)
 
 
 def test_a_prediction_interval_by_hand():
     """Of the runs at hand and the committed ones together: 22, two of which are at 0."""
-    found = judge(claim(0.5, 3.0), by_seed([0.0, 0.0], 20), KNOWN)
+    found = judge(Claim(0.5, 3.0), by_seed([0.0, 0.0], 20), KNOWN)
     deviation = (20 / 21) ** 0.5
     assert (found.n, found.center, found.difference) == (22, 0, 0.5)
     assert found.half_width == pytest.approx(2.079614 * deviation * (23 / 22) ** 0.5, 1e-5)  # t(21)
     assert found.verdict == HOLDS
-    edge = judge(claim(found.half_width), by_seed([0.0, 0.0], 20), KNOWN)
+    edge = judge(Claim(found.half_width), by_seed([0.0, 0.0], 20), KNOWN)
     assert edge.p == pytest.approx(0.05)
-    assert judge(claim(2.07, 1.0), NO_RUNS, KNOWN).verdict == CONSISTENT
-    assert judge(claim(2.21, 1.0), NO_RUNS, KNOWN).verdict == DIFFERS
+    assert one_more(2.07, 1.0).verdict == CONSISTENT
+    assert one_more(2.21, 1.0).verdict == DIFFERS
 
 
 def test_equal_takes_distance_and_interval_together():
-    half = judge(claim(0.0), NO_RUNS, KNOWN).half_width
-    assert judge(claim(0.5, 0.51 + half), NO_RUNS, KNOWN).verdict == HOLDS
-    assert judge(claim(0.5, 0.49 + half), NO_RUNS, KNOWN).verdict == CONSISTENT
-    found = judge(claim(3.0, 3.1 + half), NO_RUNS, KNOWN)
+    half = one_more(0.0).half_width
+    assert one_more(0.5, 0.51 + half).verdict == HOLDS
+    assert one_more(0.5, 0.49 + half).verdict == CONSISTENT
+    found = one_more(3.0, 3.1 + half)
     assert (found.verdict, found.is_equal) == (DIFFERS, True)
 
 
 def test_a_seed_counts_once():
-    again = judge(claim(0.0), by_seed([-1.0, 1.0]), KNOWN)
+    again = judge(Claim(0.0), by_seed([-1.0, 1.0]), KNOWN)
     assert (again.n, again.own) == (20, (-1.0, 1.0))
-    assert again.half_width == judge(claim(0.0), NO_RUNS, KNOWN).half_width
+    assert again.half_width == one_more(0.0).half_width
 
 
 def test_printed_digits_are_an_interval():
     """What prints as 2.2 may be 2.15, which one more run could be; equal must be all that prints so."""
-    assert judge(claim(2.21), NO_RUNS, KNOWN).verdict == DIFFERS
-    assert judge(claim(2.21, rounding=0.06), NO_RUNS, KNOWN).verdict == CONSISTENT
-    half = judge(claim(0.0), NO_RUNS, KNOWN).half_width
-    assert judge(claim(0.5, 0.52 + half, rounding=0.05), NO_RUNS, KNOWN).verdict == CONSISTENT
+    assert one_more(2.21).verdict == DIFFERS
+    assert one_more(2.21, rounding=0.06).verdict == CONSISTENT
+    half = one_more(0.0).half_width
+    assert one_more(0.5, 0.52 + half, rounding=0.05).verdict == CONSISTENT
 
 
 def test_what_would_have_been_noticed():
     """In 80 % of 40,000 published runs that are so far from the program's."""
-    found = judge(claim(0.0), NO_RUNS, KNOWN)
+    found = one_more(0.0)
     rng, draws = np.random.default_rng(0), 40_000
     ours = rng.normal(0, 1, (draws, 20))
     scale = ours.std(axis=1, ddof=1) * (21 / 20) ** 0.5
     relative = found.noticed / (found.scale / (21 / 20) ** 0.5)
     away = rng.normal(relative, 1, draws) - ours.mean(axis=1)
     assert (abs(away) / scale > 2.093024).mean() == pytest.approx(0.8, abs=0.01)
-    assert judge(claim(0.0, rounding=0.1), NO_RUNS, KNOWN).noticed == pytest.approx(
-        found.noticed + 0.1
-    )
+    assert one_more(0.0, rounding=0.1).noticed == pytest.approx(found.noticed + 0.1)
 
 
 @pytest.mark.parametrize(
@@ -94,49 +92,42 @@ def test_what_would_have_been_noticed():
 )
 def test_a_bound_is_met_by_more(values, bound, verdict):
     """t(2) = 4.302653: h = 4.97 around 10 and 4."""
-    assert judge(claim(bound, bound="lower"), by_seed(values)).verdict == verdict
-    mirrored = judge(claim(-bound, bound="upper"), -by_seed(values))
-    assert mirrored.verdict == verdict
+    assert judge(Claim(bound, bound="lower"), by_seed(values)).verdict == verdict
+    assert judge(Claim(-bound, bound="upper"), -by_seed(values)).verdict == verdict
 
 
 def test_one_stuck_run_of_twenty_is_left_out():
     stuck = KNOWN.copy()
     stuck[5] = 30.0
-    found = judge(claim(0.0), NO_RUNS, stuck)
+    found = one_more(0.0, known=stuck)
     assert (found.n, found.stuck, len(found.outcomes)) == (19, (5,), 20)
-    assert found.scale == pytest.approx(judge(claim(0.0), NO_RUNS, KNOWN.drop(5)).scale)
-    assert judge(claim(3.0), NO_RUNS, stuck).verdict == DIFFERS
+    assert found.scale == pytest.approx(one_more(0.0, known=KNOWN.drop(5)).scale)
+    assert one_more(3.0, known=stuck).verdict == DIFFERS
     # What one of 20 runs did, one of 20 others may do: p = 2 / 21.
-    assert judge(claim(29.0), NO_RUNS, stuck).p == pytest.approx(2 / 21)
-    assert judge(claim(26.0), NO_RUNS, stuck).verdict == DIFFERS
+    assert one_more(29.0, known=stuck).p == pytest.approx(2 / 21)
+    assert one_more(26.0, known=stuck).verdict == DIFFERS
     # Where three of 20 are far away, that is how the program varies.
     stuck[:3] = 30.0
-    assert judge(claim(0.0), NO_RUNS, stuck).stuck == ()
+    assert one_more(0.0, known=stuck).stuck == ()
 
 
 def test_runs_of_another_program_judge_alone():
     for runs in (by_seed([6.0, 6.1, 5.9], 20), by_seed([-9.0, 0.0, 9.0], 20)):
-        found = judge(claim(float(runs.mean())), runs, KNOWN)
+        found = judge(Claim(float(runs.mean())), runs, KNOWN)
         assert (found.n, found.why) == (3, ("other_program",))
-    found = judge(claim(6.0), by_seed([6.0], 20), KNOWN)
+    found = judge(Claim(6.0), by_seed([6.0], 20), KNOWN)
     assert (found.verdict, found.why) == (NOT_COMPARABLE, ("other_program",))
-    assert judge(claim(0.0), by_seed([2.5], 20), KNOWN).why == ()
+    assert judge(Claim(0.0), by_seed([2.5], 20), KNOWN).why == ()
     same = pd.Series([1.0] * 20)
-    assert judge(claim(1.0), by_seed([1.0, 1.1], 20), same).verdict == NOT_COMPARABLE
-    assert judge(claim(1.0), by_seed([1.0, 1.0], 20), same).verdict == HOLDS
-    assert judge(claim(1.1), by_seed([1.0, 1.0], 20), same).verdict == DIFFERS
-
-
-def test_without_committed_runs_it_takes_three():
-    found = judge(claim(0.0), by_seed([0.0, 1.0]))
-    assert (found.verdict, found.why) == (NOT_COMPARABLE, ("few_runs", 3))
-    assert judge(claim(0.0), by_seed([0.0, 1.0, 2.0])).verdict == CONSISTENT
+    assert judge(Claim(1.0), by_seed([1.0, 1.1], 20), same).verdict == NOT_COMPARABLE
+    assert judge(Claim(1.0), by_seed([1.0, 1.0], 20), same).verdict == HOLDS
+    assert judge(Claim(1.1), by_seed([1.0, 1.0], 20), same).verdict == DIFFERS
 
 
 def test_numbers_of_one_run_are_adjusted_together():
     """The interval has the level of the test, so that a number differs exactly where it lies outside."""
     values = [3.2, 2.7, 0.1]
-    alone = [judge(claim(value), NO_RUNS, KNOWN) for value in values]
+    alone = [one_more(value) for value in values]
     found = adjusted(alone)
     assert [one.p for one in found] == pytest.approx(holm([one.alone for one in alone]))
     assert [one.verdict for one in alone] == [DIFFERS, DIFFERS, CONSISTENT]
@@ -149,8 +140,8 @@ def test_numbers_of_one_run_are_adjusted_together():
 def test_several_published_runs_are_a_sample():
     """Student's test by scipy; less distance than a single one may have is enough."""
     published = [1.0, 1.5, 0.5, 1.2, 0.8, 1.3, 0.9, 1.0]
-    one = judge(claim(1.0), NO_RUNS, KNOWN)
-    found = judge_sample(claim(float(np.mean(published))), published, one)
+    one = one_more(1.0)
+    found = judge_sample(Claim(float(np.mean(published))), published, one)
     expected = scipy.stats.ttest_ind(published, KNOWN)
     interval = expected.confidence_interval()
     assert found.p == pytest.approx(expected.pvalue)

@@ -24,22 +24,13 @@ def at(data: dict, path: str):
     return data, last
 
 
-VALID = [
-    make_record("torch"),
-    make_record("torch-xla", resumed_at=2, replicas=8, global_batch=1024, target=0.5),
-    make_record("torch", target=0.99),
-    make_record("torch", epochs=1),
-    make_record("torch", status="diverged"),
-    make_record("torch", status="out_of_memory"),
-    make_record("torch-ddp", status="unavailable"),
-    make_record("torch-ddp", replicas=2, resumed_at=2),
-    make_record("tensorflow-mirrored", status="crashed"),
-]
-
-
-@pytest.mark.parametrize("valid", VALID, ids=lambda made: made["run"] + made["status"])
-def test_valid_records_pass(valid):
-    record.check(valid)
+VALID = {
+    "of one start": make_record("torch"),
+    "resumed": make_record("torch-xla", resumed_at=2, replicas=8, global_batch=1024, target=0.5),
+    "of two workers": make_record("torch-ddp", replicas=2, resumed_at=2),
+    "of one epoch": make_record("torch", epochs=1),
+    "failed": make_record("torch", status="crashed"),
+}
 
 
 BASE = json.loads(json.dumps(make_record("torch", epochs=3, target=0.5)))
@@ -101,15 +92,15 @@ def test_the_time_of_an_epoch_that_was_not_finished_is_not_lost():
     assert (made.window, made.other) == (0.5, 1.5)
 
 
-@pytest.mark.parametrize("valid", VALID[:2], ids=["of one start", "resumed"])
-def test_a_record_is_read_as_it_was_written(tmp_path, valid):
-    made = typed(RunRecord, valid)
+@pytest.mark.parametrize("kind", VALID)
+def test_a_record_is_read_as_it_was_written(tmp_path, kind):
+    made = typed(RunRecord, VALID[kind])
     record.write(made, tmp_path / "new/record.json")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
     read = record.read(tmp_path / "new/record.json")
     assert read == sealed(made)
     assert read.digest == digest_of_others(read)
-    assert to_builtins(read) == valid
+    assert to_builtins(read) == VALID[kind]
     before = (tmp_path / "new/record.json").read_bytes()
     record.write(read, tmp_path / "new/record.json")
     assert (tmp_path / "new/record.json").read_bytes() == before

@@ -1,17 +1,24 @@
 """The learning rate of each step, against PyTorch's schedulers and the formulas of programs and papers."""
 
 import math
+from collections.abc import Callable
 
 import msgspec
 import pytest
 import torch
-from torch.optim import lr_scheduler
+from torch.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    LinearLR,
+    OneCycleLR,
+    PolynomialLR,
+)
 
 from paragone.config.schedules import LearningRate
 
 EPOCHS, STEPS = 5, 8
 LENGTH = EPOCHS * STEPS
-ONE_CYCLE = {"max_lr": 1.0, "total_steps": LENGTH + 1, "cycle_momentum": False}
+CYCLE = {"pct_start": (0.3 * LENGTH + 1) / (LENGTH + 1), "cycle_momentum": False}
 
 
 def of_run(epochs: int = EPOCHS, steps: int = STEPS, **block) -> list[float]:
@@ -22,11 +29,11 @@ def of_run(epochs: int = EPOCHS, steps: int = STEPS, **block) -> list[float]:
     ]
 
 
-def of_pytorch(kind: type, steps: int, **options) -> list[float]:
+def of_pytorch(make: Callable) -> list[float]:
     """The rates of a scheduler that is stepped after each step of the optimizer."""
     optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
-    scheduler, rates = kind(optimizer, **options), []
-    for _ in range(steps):
+    scheduler, rates = make(optimizer), []
+    for _ in range(LENGTH):
         rates.append(scheduler.get_last_lr()[0])
         optimizer.step()
         scheduler.step()
@@ -34,35 +41,19 @@ def of_pytorch(kind: type, steps: int, **options) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("shape", "kind", "options"),
+    ("shape", "theirs"),
     [
-        (
-            {"name": "linear", "end": 0.2},
-            lr_scheduler.LinearLR,
-            {"start_factor": 1.0, "end_factor": 0.2, "total_iters": LENGTH},
-        ),
-        (
-            {"name": "cosine", "end": 0.1},
-            lr_scheduler.CosineAnnealingLR,
-            {"T_max": LENGTH, "eta_min": 0.1},
-        ),
-        (
-            {"name": "polynomial", "power": 2, "over": 30},
-            lr_scheduler.PolynomialLR,
-            {"power": 2, "total_iters": 30},
-        ),
-        ({"name": "exponential", "rate": 0.9}, lr_scheduler.ExponentialLR, {"gamma": 0.9}),
-        (
-            {"name": "one-cycle", "end": 4e-6},
-            lr_scheduler.OneCycleLR,
-            ONE_CYCLE | {"pct_start": (0.3 * LENGTH + 1) / (LENGTH + 1)},
-        ),
+        ({"name": "linear", "end": 0.2}, lambda of: LinearLR(of, 1.0, 0.2, LENGTH)),
+        ({"name": "cosine", "end": 0.1}, lambda of: CosineAnnealingLR(of, LENGTH, 0.1)),
+        ({"name": "polynomial", "power": 2, "over": 30}, lambda of: PolynomialLR(of, 30, 2)),
+        ({"name": "exponential", "rate": 0.9}, lambda of: ExponentialLR(of, 0.9)),
+        ({"name": "one-cycle", "end": 4e-6}, lambda of: OneCycleLR(of, 1.0, LENGTH + 1, **CYCLE)),
     ],
     ids=lambda value: value.get("name", "") if isinstance(value, dict) else "",
 )
-def test_the_shapes_are_those_of_pytorch(shape, kind, options):
+def test_the_shapes_are_those_of_pytorch(shape, theirs):
     own = of_run(unit="step", schedule=shape)
-    assert own == pytest.approx(of_pytorch(kind, LENGTH, **options), rel=1e-9, abs=1e-12)
+    assert own == pytest.approx(of_pytorch(theirs), rel=1e-9, abs=1e-12)
     # Counted in epochs, the rate is that of an epoch's first step, and constant within it.
     by_epoch = of_run(epochs=LENGTH, steps=2, schedule=shape)
     assert by_epoch == [factor for factor in own for _ in range(2)]

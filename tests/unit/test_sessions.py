@@ -8,26 +8,19 @@ from datetime import datetime
 import pandas as pd
 import pytest
 from make_contests import make_contests
-from make_records import make_record, set_times, typed
+from make_records import PROVEN, make_record, set_times, tabulated
 from plan import Plan
 from workspace import CONFIG, ROOT
 
-from paragone.analysis import contests, tidy
+from paragone.analysis import contests
 from paragone.analysis.pairwise import BETTER, NOT_COMPARED, UNDECIDED, differences, verdicts
 from paragone.analysis.sessions import numbered
 from paragone.config import plan
 from paragone.config.questions import HOUR
 
-ASKED = {
-    "workload": "fashion-cnn",
-    "repeats": 1,
-    "contests": 3,
-    "matrix": [{"backend": ["torch", "jax"], "replicas": 1}],
-    "title": "t",
-    "published": "",
-    "tables": [],
-    "figures": ["rounds"],
-}
+ASKED = {"title": "t", "workload": "fashion-cnn", "repeats": 1, "contests": 3, "published": ""}
+ASKED |= {"matrix": [{"backend": ["torch", "jax"], "replicas": 1}]}
+ASKED |= {"figures": ["rounds"], "tables": []}
 
 
 def planned(sessions: int, *, main: bool = True, **changes) -> Plan:
@@ -65,9 +58,6 @@ def test_a_call_adds_a_session_to_those_that_were_held(
     assert len(planned(wanted, main=False).timings()) == max(held, 1)
     assert len(planned(wanted, records_only=True).timings()) == held
     assert bool(planned(wanted, records_only=True).sections["asked"]["figures"]) is (held > 0)
-
-
-PROVEN = {("fashion-conv", name): True for name in ("torch", "torch-xla")}
 
 
 def test_a_session_begins_after_an_hour_without_a_measurement():
@@ -111,8 +101,7 @@ def test_times_of_runs_of_two_calls_are_never_paired_by_seed():
     def rows(day: int) -> dict[str, dict]:
         for record in made[8:]:
             set_times(record, datetime.fromisoformat(f"2026-01-0{day}T00:00:00+00:00"))
-        runs = tidy.tables(typed(made), "one", PROVEN)[0]
-        return differences(runs, {}).set_index("metric").to_dict("index")
+        return differences(tabulated(made)[0], {}).set_index("metric").to_dict("index")
 
     paired, apart = rows(1), rows(2)
     assert [paired[name]["n"] for name in ("speed", "end to end", "test accuracy")] == [8, 8, 8]

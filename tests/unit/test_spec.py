@@ -2,14 +2,12 @@
 
 import hashlib
 import json
-import re
 
 import msgspec
 import pytest
-from msgspec.structs import fields, replace
-from workspace import changed, make_spec
+from msgspec.structs import replace
+from workspace import changed, make_spec, refusing
 
-from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec, Tuned, Workload, cell_of
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024)
@@ -36,7 +34,7 @@ OF_WORKLOAD = {
     "name": "other",
     "dataset": "other",
     "model": {"name": "fashion-cnn", "width": 2},
-    "initializer": "keras",
+    "initializer": "xavier",
     "optimizer": {"name": "sgd", "momentum": 0.9},
     "learning_rate": {"base": 0.01, "per_batch": 64},
     "input": None,
@@ -83,15 +81,11 @@ def test_a_default_that_is_written_out_is_the_same_run():
     assert written.name == SPEC.name
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Spec)])
-def test_every_field_changes_the_identity(field):
-    changed = replace(SPEC, **{field: OTHER[field]})
-    assert changed.name.rsplit(".", 1)[1] != SPEC.name.rsplit(".", 1)[1]
-
-
-@pytest.mark.parametrize("key", Workload.__struct_fields__)
-def test_every_key_of_the_workload_changes_the_identity(key):
-    assert changed(SPEC, {key: OF_WORKLOAD[key]}).sha256 != SPEC.sha256
+def test_every_field_and_every_key_of_the_workload_change_the_identity():
+    others = [replace(SPEC, **{field: OTHER[field]}) for field in Spec.__struct_fields__]
+    others += [changed(SPEC, {key: OF_WORKLOAD[key]}) for key in Workload.__struct_fields__]
+    digests = [each.name.rpartition(".")[2] for each in (SPEC, *others)]
+    assert len({*digests}) == len(digests)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +93,7 @@ def test_every_key_of_the_workload_changes_the_identity(key):
     ["", "{", "[]", "3", "{}", '{"epochs": 1}', SPEC.to_json()[:-1] + ',"colour":1}'],
 )
 def test_malformed_text_is_one_error(text):
-    with pytest.raises(UserError, match=r"^--spec: not the specification of a run: "):
+    with refusing("--spec: not the specification of a run: "):
         Spec.from_json(text)
 
 
@@ -112,7 +106,7 @@ def test_malformed_text_is_one_error(text):
     ],
 )
 def test_a_value_that_no_specification_has_is_named(change, place):
-    with pytest.raises(UserError, match=rf"^--spec: .*{re.escape(place)}"):
+    with refusing("--spec: ", place):
         Spec.from_json(json.dumps(DATA | change))
 
 
@@ -126,9 +120,7 @@ def test_steps(examples, limit, steps):
 
 @pytest.mark.parametrize(("examples", "limit"), [(1023, None), (0, None), (60_000, 59), (0, 1)])
 def test_steps_that_do_not_fit(examples, limit):
-    with pytest.raises(
-        UserError, match=r"workloads\.fashion-cnn: .* lower the batch size or steps_per_epoch"
-    ):
+    with refusing("workloads.fashion-cnn: ", "lower the batch size or steps_per_epoch"):
         replace(SPEC, steps_per_epoch=limit).steps(examples)
 
 
@@ -146,8 +138,11 @@ def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limi
     spec = replace(SPEC, steps_per_epoch=limit)
     spec = replace(spec, workload=replace(spec.workload, partial_batch="keep"))
     assert (spec.steps(examples), spec.epoch_examples(examples)) == (steps, trained)
-    for refused, words in ((1031, "partial_batch: .* 7 examples, does not divide"), (8, "fit")):
-        with pytest.raises(UserError, match=words):
+    for refused, words in (
+        (1031, ["partial_batch: ", "7 examples, does not divide"]),
+        (8, ["fit"]),
+    ):
+        with refusing(*words):
             replace(spec, steps_per_epoch=None).steps(refused)
 
 
@@ -155,7 +150,7 @@ def test_a_run_that_ends_before_its_first_update_is_refused():
     optimizer = {**SPEC.workload.optimizer, "accumulate": 8}
     spec = replace(SPEC, workload=replace(SPEC.workload, optimizer=optimizer), steps_per_epoch=4)
     assert replace(spec, epochs=2).steps(8192) == 4
-    with pytest.raises(UserError, match=r"accumulate: an update takes 8 batches, .* have 4"):
+    with refusing("accumulate: an update takes 8 batches, ", "have 4"):
         replace(spec, epochs=1).steps(8192)
 
 
@@ -173,19 +168,12 @@ def test_decay_and_scaling_multiply():
 def test_decay_of_the_batch_size_lab():
     """Published: 0.01, divided by 10 after 15 epochs, by 100 after 25, by 1,000 after 35."""
     spec = make_spec("wide-resnet", "torch", global_batch=32)
-    rates = {epoch: spec.learning_rates(epoch, 1)[0] for epoch in (1, 15, 16, 25, 26, 35, 36, 40)}
-    assert rates == pytest.approx(
-        {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
-    )
+    rates = {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
+    assert {epoch: spec.learning_rates(epoch, 1)[0] for epoch in rates} == pytest.approx(rates)
 
 
 def test_a_name_tells_the_cell():
-    assert cell_of(SPEC.name) == {
-        "workload": "fashion-cnn",
-        "backend": "torch-xla",
-        "replicas": 8,
-        "global_batch": 1024,
-        "seed": SPEC.seed,
-    }
-    with pytest.raises(UserError, match="not the name of a run"):
+    cell = {"workload": "fashion-cnn", "backend": "torch-xla", "replicas": 8, "global_batch": 1024}
+    assert cell_of(SPEC.name) == cell | {"seed": SPEC.seed}
+    with refusing("not the name of a run"):
         cell_of("elsewhere")

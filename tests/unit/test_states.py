@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from make_contests import windows
-from make_records import make_record, typed
+from make_records import make_record, tabulated
 
-from paragone.analysis import tidy
 from paragone.analysis.pairwise import differences, verdicts
 from paragone.analysis.states import calm, disturbed, states
 from paragone.reporting import words
@@ -31,14 +30,12 @@ def noise(
     random: np.random.Generator, backends: list[str], contests: int, rounds: int
 ) -> dict[str, np.ndarray]:
     """Speeds whose logs vary by 0.04 between contests and by 0.05 within them, with heavy tails (t, 3)."""
-    return {
-        backend: 1e4
-        * np.exp(
-            random.normal(0, 0.04, (contests, 1))
-            + 0.05 / np.sqrt(3) * random.standard_t(3, (contests, rounds))
-        )
-        for backend in backends
-    }
+    made = {}
+    for backend in backends:
+        between = random.normal(0, 0.04, (contests, 1))
+        within = 0.05 / np.sqrt(3) * random.standard_t(3, (contests, rounds))
+        made[backend] = 1e4 * np.exp(between + within)
+    return made
 
 
 def shared_slowdowns(
@@ -80,11 +77,9 @@ def test_noise_with_heavy_tails_is_one_state(variants, contests, rounds):
     """Of 100 draws at most 5 %, as is claimed."""
     random = np.random.default_rng(variants)
     names = [f"b{number}" for number in range(variants)]
-    draws = [
-        windows(noise(random, names, contests, rounds), run=f"draw {number:03}")
-        for number in range(100)
-    ]
-    found = states(pd.concat(draws, ignore_index=True), {})
+    draws = (noise(random, names, contests, rounds) for _ in range(100))
+    tables = [windows(drawn, run=f"draw {number:03}") for number, drawn in enumerate(draws)]
+    found = states(pd.concat(tables, ignore_index=True), {})
     assert len(found) == 100
     assert sum(bool(one.disturbed) for one in found) <= 0.05 * 100
 
@@ -134,23 +129,15 @@ def test_a_variant_that_failed_hides_no_state_of_the_others():
 
 def test_questions_and_machines_have_states_of_their_own():
     quiet = {name: np.full((1, 20), 1e4) for name in LOST}
-    table = pd.concat(
-        [
-            windows(measured(), machine="loud"),
-            windows(quiet, machine="calm"),
-            windows(quiet, machine="loud", run="other", global_batch=64),
-        ],
-        ignore_index=True,
-    )
-    marked = table[disturbed(table)]
-    assert set(marked["machine"]) == {"loud"}
-    assert set(marked["run"]) == {"question"}
-    assert len(marked) == 4 * 5
+    loud, calm_one = windows(measured(), machine="loud"), windows(quiet, machine="calm")
+    other = windows(quiet, machine="loud", run="other", global_batch=64)
+    table = pd.concat([loud, calm_one, other], ignore_index=True)
+    marked = table.loc[disturbed(table), ["machine", "run"]]
+    assert marked.value_counts().to_dict() == {("loud", "question"): 4 * 5}
 
 
 def test_windows_of_variants_that_were_alone_show_no_state():
-    table = windows(measured(), together=False)
-    assert not disturbed(table).any()
+    assert not disturbed(windows(measured(), together=False)).any()
 
 
 def three_contests() -> dict[str, np.ndarray]:
@@ -170,8 +157,7 @@ def test_the_first_answer_says_what_states_cost_and_what_calm_rounds_say():
 
 def test_the_answers_say_so_too():
     made = [make_record(backend, seed=0) for backend in ("torch", "torch-xla")]
-    proven = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
-    runs, _ = tidy.tables(typed(made), "one", proven)
+    runs, _ = tabulated(made)
     same = ["workload", "global_batch", "machine", "machine_name", "data_edition", "data_source"]
     speeds = dict(zip(("torch", "torch-xla"), three_contests().values(), strict=True))
     table = windows(speeds, **runs[same].iloc[0])

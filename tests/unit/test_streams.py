@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data_programs import made, wrong
-from workspace import changed, make_spec
+from workspace import changed, make_spec, refusing
 
-from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data.batches import Shard, evaluation_batches, train_batches
 from paragone.data.random_streams import generator
@@ -16,14 +15,19 @@ TEXT = "To be, or not to be: that\nis the question.\n" * 5
 BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
 
 
+@pytest.fixture
+def play(here) -> None:
+    """The text in the working directory."""
+    Path("play.txt").write_text(TEXT)
+
+
 def spec_of(**workload) -> Spec:
     """Batches of four windows, five a step of an epoch; `workload`: keys to set."""
     spec = make_spec("reuters-cnn", "torch", global_batch=4, steps_per_epoch=5)
     return changed(spec, {"shuffle": "with_replacement"} | workload)
 
 
-def test_windows_of_characters_and_what_follows_them(here):
-    Path("play.txt").write_text(TEXT)
+def test_windows_of_characters_and_what_follows_them(play):
     dataset, manifest = made(BLOCK)
     characters = sorted({*TEXT})
     tokens = np.array([characters.index(each) for each in TEXT])
@@ -43,16 +47,11 @@ def test_windows_of_characters_and_what_follows_them(here):
     assert manifest["summary"]["shape"] == [8]
 
 
-def test_other_tokens(here):
-    Path("play.txt").write_text(TEXT)
+def test_other_tokens(play):
     words, _ = made(BLOCK | {"unit": "words", "length": 4}, name="words")
     assert words.class_names == ("be", "is", "not", "or", "question", "that", "the", "to")
-    assert [words.class_names[token] for token in words.train_inputs[0, :4]] == [
-        "to",
-        "be",
-        "or",
-        "not",
-    ]
+    first = [words.class_names[token] for token in words.train_inputs[0, :4]]
+    assert first == ["to", "be", "or", "not"]
     as_bytes, _ = made(BLOCK | {"unit": "bytes"}, name="as_bytes")
     assert as_bytes.class_names[as_bytes.train_inputs[0, 0]] == f"{ord('T'):#04x}"
     numbers = np.random.default_rng(0).integers(0, 300, 200)
@@ -65,24 +64,19 @@ def test_other_tokens(here):
 
 
 def test_streams_that_cannot_be_read(here):
-    Path("play.txt").write_bytes(
-        "Ist es auch Wahnsinn, so hat es doch Methode: schön".encode("cp1252")
-    )
+    text = "Ist es auch Wahnsinn, so hat es doch Methode: schön"
+    Path("play.txt").write_bytes(text.encode("cp1252"))
     wrong(BLOCK, "byte 49 is not UTF-8", "unit: bytes")
     Path("page.txt").write_text("<!DOCTYPE html>")
     wrong(BLOCK | {"path": "page.txt"}, "a web page", name="page")
     np.save("own.npy", np.zeros((2, 3), int))
-    wrong(
-        BLOCK | {"path": "own.npy", "unit": "tokens"},
-        "integers from 0 on along one axis",
-        name="own",
-    )
+    block = BLOCK | {"path": "own.npy", "unit": "tokens"}
+    wrong(block, "integers from 0 on along one axis", name="own")
     Path("one.txt").write_text("aaaa")
     wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
 
 
-def test_windows_are_drawn_with_replacement_and_alike_for_every_shard(here):
-    Path("play.txt").write_text(TEXT)
+def test_windows_are_drawn_with_replacement_and_alike_for_every_shard(play):
     dataset, _ = made(BLOCK)
     there = len(dataset.train_labels)
     for epoch in (1, 2):
@@ -99,8 +93,7 @@ def test_windows_are_drawn_with_replacement_and_alike_for_every_shard(here):
 @pytest.mark.parametrize(
     ("evaluation", "examples"), [(None, 14), ({"first": 5}, 5), ({"random_batches": 9}, 36)]
 )
-def test_evaluations(here, evaluation, examples):
-    Path("play.txt").write_text(TEXT)
+def test_evaluations(play, evaluation, examples):
     dataset, _ = made(BLOCK)
     spec = spec_of(**({"evaluation": evaluation} if evaluation else {}))
     assert len(dataset.test_labels) == 14
@@ -118,7 +111,6 @@ def test_evaluations(here, evaluation, examples):
     assert np.array_equal(tested(3), tested(4)) == (examples != 36)
 
 
-def test_a_stream_shorter_than_a_window_is_refused(here):
-    Path("play.txt").write_text(TEXT)
-    with pytest.raises(UserError, match=r"datasets\.mine\.length: the test split has 22 tokens"):
+def test_a_stream_shorter_than_a_window_is_refused(play):
+    with refusing("datasets.mine.length: the test split has 22 tokens"):
         made(BLOCK | {"length": 22})

@@ -2,8 +2,9 @@
 
 import pandas as pd
 import pytest
-from judge_rows import REUTERS, of_backend, tabulated
+from judge_rows import REUTERS, tabulated
 from make_experiments import reuters
+from make_records import of_backend
 from make_tables import FORMATS, beside, write
 
 from paragone.reporting import markup

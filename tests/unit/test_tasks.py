@@ -9,9 +9,8 @@ import scipy.optimize
 import torch
 from make_records import make_record
 from sklearn.metrics import f1_score
-from workspace import make_spec
+from workspace import make_spec, refusing
 
-from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec, Target
 from paragone.records.run_metrics import outcomes, time_to_target
@@ -78,7 +77,7 @@ def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
     ],
 )
 def test_a_metric_that_a_task_lacks_is_refused(task, target, words):
-    with pytest.raises(UserError, match=words):
+    with refusing(words):
         of_task(task, target={**target, "patience": 1, "stop": False})
 
 
@@ -112,22 +111,16 @@ def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
 
 
 WEIGHTS = (0.5, 3.0, 0.0)
-WEIGHTED = {
-    rule: Task(
-        name="classification", class_weights=WEIGHTS, rule=rule, label_smoothing=0.3, ignored=True
-    )
-    for rule in ("keras", "pytorch")
-}
+OPTIONS = {"class_weights": WEIGHTS, "label_smoothing": 0.3, "ignored": True}
+WEIGHTED = {r: Task(name="classification", rule=r, **OPTIONS) for r in ("keras", "pytorch")}
 
 
 @pytest.mark.parametrize(
     ("task", "shape"),
     [
         (REGRESSION, (3,)),
-        (CLASSIFICATION, (2, 3)),
-        (WEIGHTED["keras"], (2, 3)),
-        (WEIGHTED["pytorch"], (2, 3)),
         (MULTI_LABEL, (2,)),
+        *((task, (2, 3)) for task in (CLASSIFICATION, *WEIGHTED.values())),
     ],
 )
 def test_the_gradient_of_the_reference_is_that_of_its_loss(task, shape):
@@ -158,17 +151,21 @@ def test_the_reference_by_hand():
     [(REGRESSION, (1000,), (1,)), (LANGUAGE, (9,), (6,)), (CLASSIFICATION, (6, 9), ())],
 )
 def test_outputs_that_do_not_fit_the_targets_are_refused(task, outputs, targets):
-    with pytest.raises(UserError, match="for each example its outputs have the shape"):
+    with refusing("for each example its outputs have the shape"):
         check_outputs(task, outputs, targets)
+
+
+def score_of(task: Task, outputs: np.ndarray, targets: np.ndarray) -> float:
+    """The score of a whole pass."""
+    counted = counts(task, outputs, targets).sum()
+    return scores(task, outputs, targets).sum() / max(counted, 1)
 
 
 @pytest.mark.parametrize("rule", ["keras", "pytorch"])
 def test_weights_smoothing_and_ignored_labels_are_those_of_the_rule(rule):
     task, random = WEIGHTED[rule], np.random.default_rng(2)
-    outputs, labels = (
-        random.normal(size=(5, 2, 3)),
-        np.array([[0, 1], [2, -1], [1, 1], [-1, -1], [0, 2]]),
-    )
+    outputs = random.normal(size=(5, 2, 3))
+    labels = np.array([[0, 1], [2, -1], [1, 1], [-1, -1], [0, 2]])
     (each, _), by = losses(task, outputs, labels), weights(task, labels)
     logits, flat = torch.tensor(outputs).flatten(0, 1), torch.tensor(labels).flatten()
     smoothing = {"ignore_index": -1, "label_smoothing": 0.3}
@@ -177,23 +174,20 @@ def test_weights_smoothing_and_ignored_labels_are_those_of_the_rule(rule):
         expected = torch.nn.functional.cross_entropy(logits, flat, weight, **smoothing).item()
     else:
         every = torch.nn.functional.cross_entropy(logits, flat, reduction="none", **smoothing)
-        expected = np.mean(
-            [WEIGHTS[y] * loss for y, loss in zip(flat, every.tolist(), strict=True) if y >= 0]
-        )
+        of_all = [WEIGHTS[y] * loss for y, loss in zip(flat, every, strict=True) if y >= 0]
+        expected = np.mean(of_all)
     assert each.sum() / by.sum() == pytest.approx(expected)
-    right = scores(task, outputs, labels).sum() / counts(task, outputs, labels).sum()
-    counted = labels >= 0
-    assert right == pytest.approx((outputs.argmax(-1) == labels)[counted].mean())
+    right = (outputs.argmax(-1) == labels)[labels >= 0]
+    assert score_of(task, outputs, labels) == pytest.approx(right.mean())
 
 
 def test_micro_f1_and_its_loss_are_those_of_scikit_learn_and_pytorch():
     random = np.random.default_rng(3)
     outputs, labels = random.normal(size=(40, 5)), (random.random((40, 5)) < 0.3).astype(int)
-    f1 = scores(MULTI_LABEL, outputs, labels).sum() / counts(MULTI_LABEL, outputs, labels).sum()
+    f1 = score_of(MULTI_LABEL, outputs, labels)
     assert f1 == pytest.approx(f1_score(labels, outputs > 0, average="micro"))
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(
-        *map(torch.tensor, (outputs, labels * 1.0))
-    )
+    tensors = map(torch.tensor, (outputs, labels * 1.0))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(*tensors)
     assert losses(MULTI_LABEL, outputs, labels)[0].mean() == pytest.approx(loss.item())
 
 
@@ -202,11 +196,7 @@ def test_guessing_is_the_best_of_all_constant_outputs():
     labels = (random.random((60, 4)) < [0.05, 0.2, 0.5, 0.7]).astype(int)
     best, least = guessed(MULTI_LABEL, labels, 4)
     every = [np.array([signs] * 60) - 0.5 for signs in np.ndindex(2, 2, 2, 2)]
-    f1 = [
-        scores(MULTI_LABEL, o, labels).sum() / max(counts(MULTI_LABEL, o, labels).sum(), 1)
-        for o in every
-    ]
-    assert best == pytest.approx(max(f1))
+    assert best == pytest.approx(max(score_of(MULTI_LABEL, each, labels) for each in every))
     share = labels.mean(0)
     constant = np.tile(np.log(share / (1 - share)), (60, 1))
     assert least == pytest.approx(losses(MULTI_LABEL, constant, labels)[0].mean())
@@ -223,34 +213,19 @@ def test_guessing_is_the_best_of_all_constant_outputs():
 
 
 @pytest.mark.parametrize(
-    ("task", "changes", "words"),
+    ("name", "options", "words"),
     [
-        (
-            {"name": "regression", "label_smoothing": 0.1},
-            {},
-            "label_smoothing: is of classification",
-        ),
-        ({"name": "language-modeling", "label_smoothing": 0.1}, {}, "label_smoothing: is of class"),
-        (
-            {"name": "multi-label", "class_weights": [1, 2], "rule": "keras"},
-            {},
-            "class_weights: is of",
-        ),
-        ({"name": "multi-label", "ignored": True}, {}, "multi-label has no label to ignore"),
-        ({"name": "classification", "class_weights": [1, 2]}, {}, "task.rule: says how"),
-        ({"name": "classification", "rule": "keras"}, {}, "task.rule: says how"),
-        (
-            {"name": "classification", "class_weights": [0, 0], "rule": "keras"},
-            {},
-            "no class counts",
-        ),
-        (
-            {"name": "classification", "label_smoothing": 0.1},
-            {"loss": "double_softmax"},
-            "double_softmax has no class weights and no smoothed",
-        ),
+        ("regression", {"label_smoothing": 0.1}, "label_smoothing: is of classification"),
+        ("language-modeling", {"label_smoothing": 0.1}, "label_smoothing: is of class"),
+        ("multi-label", {"class_weights": [1, 2], "rule": "keras"}, "class_weights: is of"),
+        ("multi-label", {"ignored": True}, "multi-label has no label to ignore"),
+        ("classification", {"class_weights": [1, 2]}, "task.rule: says how"),
+        ("classification", {"rule": "keras"}, "task.rule: says how"),
+        ("classification", {"class_weights": [0, 0], "rule": "keras"}, "no class counts"),
     ],
 )
-def test_what_a_task_cannot_have_is_refused(task, changes, words):
-    with pytest.raises(UserError, match=words):
-        of_task(task, **changes)
+def test_what_a_task_cannot_have_is_refused(name, options, words):
+    with refusing(words):
+        of_task({"name": name, **options})
+    with refusing("double_softmax has no class weights and no smoothed"):
+        of_task({"name": "classification", "label_smoothing": 0.1}, loss="double_softmax")

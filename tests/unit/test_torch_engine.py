@@ -20,7 +20,6 @@ from paragone.engines.torch import PinnedFeed, Torch, count_flop
 from paragone.engines.torch_compile import TorchCompile
 from paragone.models.torch import MODELS
 
-SPEC = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=None)
 DATASET = make_images()
 
 
@@ -75,9 +74,6 @@ def test_forward_and_both_gradients_but_those_of_the_data(create, shape, by_hand
     with torch.device("meta"):
         model = create()
     assert count_flop(model, shape).per_example == by_hand
-
-
-DATASET = make_images()
 
 
 def spec_of(feed: str) -> Spec:

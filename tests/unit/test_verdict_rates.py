@@ -39,6 +39,7 @@ MAJORITY = {
     for name in SPREADS
 }
 SLOWDOWN = math.log(1.05)
+MOST_CONTESTS = 8
 
 
 def drifting(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -155,9 +156,7 @@ CONTESTS = {
 }
 
 
-def wrong_after_contests(
-    noise: str, variants: int, draws: int, most: int = 8, apart: float = 0.0
-) -> float:
+def wrong_after_contests(noise: str, variants: int, draws: int, apart: float = 0.0) -> float:
     """Share of questions in which a verdict is wrong, if contests end as soon as all pairs are decided.
 
     All variants are equal, so that "faster" is wrong; or the first is faster by `apart` in logs, the
@@ -166,10 +165,10 @@ def wrong_after_contests(
     rng, count = np.random.default_rng(4), 0
     pairs = np.triu_indices(variants, 1)
     for _ in range(draws):
-        logs = CONTESTS[noise](rng, (most, variants))
+        logs = CONTESTS[noise](rng, (MOST_CONTESTS, variants))
         logs[:, 0] += apart
         effects = (logs[:, pairs[0]] - logs[:, pairs[1]]).T
-        for held in range(FEWEST_CONTESTS, most + 1):
+        for held in range(FEWEST_CONTESTS, MOST_CONTESTS + 1):
             found = [OverContests(effect[:held]) for effect in effects]
             p_values = [one.p_differs() for one in found], [one.p_within(SLOWDOWN) for one in found]
             differs, equal = (np.array(holm_of_contests(each)) <= ALPHA for each in p_values)

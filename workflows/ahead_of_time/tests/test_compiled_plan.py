@@ -3,9 +3,8 @@
 import copy
 
 import pytest
-import snakemake_server
 import yaml
-from workspace import CONFIG, ROOT, environment, job_stats
+from workspace import CONFIG, ROOT, jobs
 
 from ahead_of_time.plan import plan_of
 from paragone.base.errors import UserError
@@ -45,10 +44,7 @@ def test_what_is_wrong_is_one_message_that_names_the_key(row, words):
 
 
 def test_jobs_of_the_default(tmp_path):
-    line = ["--snakefile", str(FOLDER / "Snakefile"), "--cores", "2", "--dry-run", "--quiet"]
-    done = snakemake_server.call([*line, "rules"], tmp_path, environment())
-    assert done.returncode == 0, done.stdout
-    jobs = job_stats(done.stdout)
+    found = jobs(["--snakefile", FOLDER / "Snakefile", "--cores", "2"], tmp_path)
     plan = plan_of(CONFIG | {"ahead_of_time": BLOCK})
-    assert jobs["compile_step"] == len({*plan.published, *plan.scaling})
-    assert jobs["measure_step"] == len(plan.measured)
+    assert found["compile_step"] == len({*plan.published, *plan.scaling})
+    assert found["measure_step"] == len(plan.measured)

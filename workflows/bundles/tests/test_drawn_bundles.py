@@ -6,14 +6,13 @@ import shutil
 
 import pandas as pd
 import pytest
-import snakemake_server
 from make_contests import QUESTION, make_contests, write_contests
 from make_page import EXPERIMENT
 from make_products import make_case, make_result
 from make_records import typed
 from make_results import valid_records, write_results
 from plan import Plan
-from workspace import CONFIG, ROOT, environment, job_stats
+from workspace import CONFIG, ROOT, job_stats, snakemake
 
 import bundle
 import unbundle
@@ -109,11 +108,9 @@ def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
     assert not (tmp_path / "bundle.json").exists()
 
 
-def snakemake(folder, *line: str) -> str:
+def draw(folder, *line: str) -> str:
     line = ["-s", SNAKEFILE, "--cores", "2", *line]
-    done = snakemake_server.call(line, folder, environment(PARAGONE_PLUGINS=""))
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return snakemake(line, folder, PARAGONE_PLUGINS="")
 
 
 def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
@@ -122,7 +119,7 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     wanted = [f"figures/{EXPERIMENT}/{name}.svg" for name in ("throughput", "rounds")]
     wanted += [f"tables/{EXPERIMENT}/differences.md"]
     bundles = ("--config", "bundles=[then.zip, now.zip]")
-    snakemake(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
+    draw(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
     points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")
     names = ("then", "now")
     assert set(points["series"]) == {
@@ -135,7 +132,7 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     speeds = pairs[pairs["metric"] == "speed"]
     assert sorted(speeds["machine"]) == sorted(names)
     assert (speeds["n"] == 3).all()
-    jobs = job_stats(snakemake(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
+    jobs = job_stats(draw(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
     assert not {"unbundle", "train", "fetch", "collect", "check_parity"} & {*jobs}
     assert {"page", "answers"} <= {*jobs}
 
@@ -143,7 +140,7 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
 def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
     plan = Plan("smoke")
     line = ["--configfile", str(ROOT / "presets/smoke.yaml"), "--dry-run", "--printshellcmds"]
-    text = snakemake(tmp_path, *line)
+    text = draw(tmp_path, *line)
     (command,) = (each for each in text.split("\n\n") if "bundle.py" in each and " write" in each)
     for run in plan.runs:
         assert f"results/runs/{run}/record.json" in command
@@ -165,7 +162,7 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     paths = [tmp_path / "theirs" / name for name in contents if name != "config.json"]
     has = listing.experiments, listing.contests
     pack(tmp_path / "theirs", paths, theirs, *has, "free", tmp_path / "a.zip")
-    text = snakemake(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
+    text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
     assert "plot_throughput" in text
     assert "plot_my_figure" not in text

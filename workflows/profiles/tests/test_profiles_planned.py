@@ -3,9 +3,8 @@
 import re
 
 import pytest
-import snakemake_server
 from plan import Plan
-from workspace import Checkout, environment
+from workspace import Checkout, snakemake
 
 PLAN = Plan()
 SNAKEFILE = "workflows/profiles/Snakefile"
@@ -18,9 +17,7 @@ def first_seeds(specs) -> set[str]:
 def printed(made: Checkout, *arguments: str, snakefile: str = SNAKEFILE) -> str:
     """What a dry run prints of its jobs."""
     line = ["--snakefile", snakefile, "--cores", "2", "--dry-run", *arguments]
-    done = snakemake_server.call(line, made.folder, environment())
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return snakemake(line, made.folder)
 
 
 def test_the_run_of_the_first_seed_of_each_cell_is_profiled_alone_and_nothing_trained(checkout):
