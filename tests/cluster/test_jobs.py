@@ -11,9 +11,9 @@ from cluster.slurm import CPUS, GPUS, NODES, PARTITION
 from own_folder import plug_in
 from workspace import Checkout, job_stats, wait_for
 
-from paragone.config.expand import expand
+from paragone.config.expand import expand, timed_in_turn
 from paragone.config.run_spec import requested
-from paragone.records import record
+from paragone.records import contest_record, record
 from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.full
@@ -129,6 +129,21 @@ def test_run_on_gpus_gets_them_and_is_started_once(submitted):
     (log,) = submitted.checkout.folder.glob("results/logs/runs/*.tensorflow-gpu.*.log")
     assert log.read_text().count("] unavailable: ") == 1
     assert "TresPerJob" not in submitted.train_job("torch")
+
+
+def test_variants_take_turns_on_one_node(submitted, cluster):
+    made = submitted.checkout
+    made.config["contest"] |= {"rounds": 2, "window_seconds": 0.3}
+    made.only(EXPERIMENT, ["torch", "my-torch"], contests=1)
+    (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
+    path = f"results/contests/{question.name}/1/record.json"
+    done = made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
+    assert done.returncode == 0, done.stdout
+    (contest,) = contest_record.read(made / path).contests
+    assert [each.status for each in contest.contestants] == ["completed"] * 2
+    assert (contest.together, len(contest.windows)) == (True, 4)
+    job = cluster.jobs()[-1]
+    assert (job["NumNodes"], job["OverSubscribe"], job["NumCPUs"]) == ("1", "NO", str(CPUS))
 
 
 def test_message_of_a_failed_job_names_its_log(submitted, cluster):
