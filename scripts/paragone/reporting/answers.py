@@ -398,7 +398,11 @@ def _published(experiments: list[Tables]) -> Section:
         for rows in _groups(tables.comparison, ["system"]):
             found = [run for run in runs_in(rows) if run.numbers]
             runs += [run for run in found if run.count == 1]
-            shown += [_run(run, tables) for run in found]
+            for run in found:
+                about = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
+                numbers = [_number(one) for one in run.numbers]
+                differing = words.differing(run)
+                shown.append(Published(*about, tables.title, tables.name, numbers, differing))
             if not found and rows["verdict"].isin([NOT_COMPARABLE, ""]).all():
                 about = rows["system"].iloc[0], NOT_COMPARABLE, NOT_COMPARABLE
                 why = words.commonest(rows)
@@ -409,12 +413,6 @@ def _published(experiments: list[Tables]) -> Section:
             ]
     shown.sort(key=lambda one: VERDICTS.index(one.verdict))
     return Section(HOLD, [Answer(words.published(runs)), *others], shown)
-
-
-def _run(run: PublishedRun, tables: Tables) -> Published:
-    about = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
-    numbers = [_number(one) for one in run.numbers]
-    return Published(*about, tables.title, tables.name, numbers, words.differing(run))
 
 
 def _number(one: Number) -> PublishedNumber:

@@ -16,7 +16,6 @@ from paragone.reporting.marks import (
     plain_logarithms,
     write_words,
 )
-from paragone.reporting.style import Frame
 
 SHAPES = dict(zip(PARTS, ("s", "o", "^"), strict=True))
 ROW, LINE = 0.1, 0.11  # inches between rows, and per backend
@@ -70,7 +69,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     lines = points.groupby("place")["backend"].nunique().clip(lower=1).sum()
     height = LINE * lines + ROW * len(places) + 0.4
     title = f"{shown.about.title}: published times and lower bounds"
-    frame = Frame(style.DOUBLE, height, title, None, remarks, handles)
+    frame = style.Frame(style.DOUBLE, height, title, None, remarks, handles)
     axes = frame.subplots()
     axes.set_xscale("log")
     axes.grid(axis="x")
@@ -120,7 +119,7 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
     ]
     remarks = [COMPILED, BOUND, TILES, shown.validated]
     title = f"{shown.about.title}: strong and weak scaling"
-    frame = Frame(style.DOUBLE, PANEL * len(workloads), title, None, remarks, handles)
+    frame = style.Frame(style.DOUBLE, PANEL * len(workloads), title, None, remarks, handles)
     grid = frame.subplots(len(workloads), 4, squeeze=False, sharex=True)
     series = points.sort_values("devices").groupby(["label", "scaling", "backend"], sort=False)
     for (workload, kind, backend), rows in series:

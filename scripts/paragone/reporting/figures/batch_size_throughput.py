@@ -19,7 +19,6 @@ from paragone.reporting.marks import (
     published_row,
     scale,
 )
-from paragone.reporting.style import Frame
 
 BATCH = "batch size (examples)"
 APART = 0.08  # of series at one batch size, so that their intervals do not overlap
@@ -107,7 +106,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
-    frame = Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
+    frame = style.Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
     speeds, ratios = frame.subplots(2, 1, sharex=True)
     draw_cells(speeds, drawn[~is_relative], styles, APART)
     draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART)

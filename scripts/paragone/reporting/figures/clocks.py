@@ -12,7 +12,6 @@ from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
 from paragone.reporting.marks import row_axes, rows_height, write_value, write_words
-from paragone.reporting.style import Frame
 
 ROW = 0.4  # inches per series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
@@ -99,7 +98,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     counts = [int(each.measured["end_to_end_seconds"].count()) for each in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
     height = rows_height(series, ROW) + 0.36
-    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.subplots()
     row_axes(axes, list(series), "time of the whole run (s)")
     bars = {row: parts for row, parts in enumerate(series.values()) if "part" in parts}

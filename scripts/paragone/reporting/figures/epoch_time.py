@@ -26,7 +26,6 @@ from paragone.reporting.marks import (
     plain_numbers,
     published_row,
 )
-from paragone.reporting.style import Frame
 from paragone.reporting.words import reason
 
 PANELS = {
@@ -154,7 +153,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     panels = {"epoch time (s)": points[~is_ratio], PANELS["speed_up"]: points[is_ratio]}
     panels = {name: here for name, here in panels.items() if len(here)}
     about = remarks(points, inputs)
-    frame = Frame(style.SINGLE, 1.3 * len(panels), inputs.title, inputs.runs, about, handles)
+    frame = style.Frame(style.SINGLE, 1.3 * len(panels), inputs.title, inputs.runs, about, handles)
     grid = frame.subplots(len(panels), 1, squeeze=False).flat
     for axes, (name, here) in zip(grid, panels.items(), strict=True):
         shown = {key: own for key, own in styles.items() if (here["series"] == key).any()}

@@ -27,7 +27,6 @@ from paragone.reporting.marks import (
     legend_mark,
     scale,
 )
-from paragone.reporting.style import Frame
 from paragone.reporting.words import reason
 from paragone.tasks import KINDS, METRICS
 
@@ -167,7 +166,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
     remarks = [remark, *footnotes.unproven(series), *conditions(inputs)]
     handles = _handles(series, points, styles, stars, last)
-    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
     panels = iter(frame.subplots(len(metrics), len(workloads), **shape).flat)
     for metric in metrics:

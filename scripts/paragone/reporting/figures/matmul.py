@@ -20,7 +20,6 @@ from paragone.reporting.marks import (
     legend_series,
     plain_logarithms,
 )
-from paragone.reporting.style import Frame
 
 HEIGHT = 1.65  # inches per row of panels
 DODGE = 1.09  # between series of one size, so that intervals do not overlap
@@ -69,7 +68,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
     handles = [*legend_series(styles), legend_mark("peak", markersize=6, **RING)]
     height, remarks = HEIGHT * rows + 0.2, _remarks(squares)
-    frame = Frame(style.SINGLE, height, inputs.title, about, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, about, remarks, handles)
     grid = frame.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
         _draw_panel(axes, cases.assign(series=cases["label"]), styles)

@@ -14,7 +14,6 @@ from paragone.base.errors import UserError
 from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import legend_mark
-from paragone.reporting.style import Frame
 
 SIDE = 5
 # Inches: one image with its margins; the two lines above it, and each further one.
@@ -99,7 +98,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     long = any(len(handle.get_label()) > 52 for handle in handles)
     width = style.DOUBLE if lines > 1 or long else style.SINGLE
-    frame = Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
+    frame = style.Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
     axes = frame.subplots()
     axes.set_axis_off()
     if not cells:

@@ -13,7 +13,6 @@ from paragone.analysis.states import disturbed, states
 from paragone.reporting import footnotes, style, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import legend_series
-from paragone.reporting.style import Frame
 
 HEIGHT = 1.5  # inches of a panel
 REMARK = (
@@ -71,7 +70,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if found:
         handles.append(Patch(label="disturbed machine", **SHADE))
     height = HEIGHT * len(panels)
-    frame = Frame(style.SINGLE, height, inputs.title, inputs.rounds, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, inputs.rounds, remarks, handles)
     grid = frame.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
         own = points[points["panel"] == panel]

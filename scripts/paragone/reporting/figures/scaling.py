@@ -17,7 +17,6 @@ from paragone.reporting.marks import (
     legend_series,
     plain_numbers,
 )
-from paragone.reporting.style import Frame
 
 PANELS = {  # column: what its axis says, factor to its unit
     "step_seconds": ("step time (ms)", 1e3),
@@ -53,7 +52,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if shared:
         handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
     about = remarks(points, inputs)
-    frame = Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, about, handles)
+    frame = style.Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, about, handles)
     counts = sorted(set(points["replicas"]))
     times, speed_ups = frame.subplots(1, len(PANELS))
     # The ideal: the work divided over n devices, or over the same cores.

@@ -17,7 +17,6 @@ from paragone.reporting.marks import (
     write_value,
     write_words,
 )
-from paragone.reporting.style import Frame
 
 ROW = 0.36  # inches per series
 PEAK = (
@@ -75,7 +74,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         remarks.append(footnotes.SHARED_CORES)
     handles = legend_row(f"one {units}", "median")[: 3 if (series["n"] > 1).any() else 2]
     height = rows_height(names, ROW) + 0.36
-    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.subplots()
     row_axes(axes, names, "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)

@@ -24,7 +24,6 @@ from paragone.reporting.marks import (
     scale,
     write_upright,
 )
-from paragone.reporting.style import Frame
 from paragone.tasks import METRICS
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
@@ -130,7 +129,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     names, backends = points["series"], points["backend"]
     styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
     remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
-    frame = Frame(style.SINGLE, 2.9, inputs.title, inputs.runs, remarks, handles)
+    frame = style.Frame(style.SINGLE, 2.9, inputs.title, inputs.runs, remarks, handles)
     heights = [0.12, 1.75, 0.85]
     rates, times, finals = frame.subplots(3, 1, sharex=True, height_ratios=heights)
     batches = np.log2(sorted(set(points["global_batch"])))

@@ -25,7 +25,6 @@ from paragone.reporting.marks import (
     write_value,
     write_words,
 )
-from paragone.reporting.style import Frame
 
 ROW = 0.3  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
@@ -90,7 +89,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
     handles = [*legend_row(f"one {units}", "geometric mean"), band]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
-    frame = Frame(width, height, inputs.title, inputs.runs, [remark, footnotes.STEADY], handles)
+    frame = style.Frame(
+        width, height, inputs.title, inputs.runs, [remark, footnotes.STEADY], handles
+    )
     shape = {"squeeze": False, "height_ratios": heights}
     grid = frame.subplots(len(works), len(columns), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
