@@ -385,11 +385,8 @@ def compare_ratio(
     if paired.empty:
         lacking = values.dropna().empty or references.dropna().empty
         return Finding(NOT_COMPARABLE, (("no_parity",) if lacking else ("no_pair",),))
-    used = tuple(
-        run
-        for each in (cell, base)
-        for run in each.runs.loc[each.runs["seed"].isin(paired.index), "run"]
-    )
+    both = pd.concat([cell.runs, base.runs])
+    used = tuple(both.loc[both["seed"].isin(paired.index), "run"])
     obstacles = [("synthetic",)] if cell.synthetic else cell.other_input() + cell.other_model()
     if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
         obstacles.append(("shared_cores",))

@@ -243,21 +243,18 @@ def undecided(rows: pd.DataFrame) -> str:
 def no_speed(lacking: dict[str, list[str]]) -> list[str]:
     """Why variants have no speed: a sentence per reason; `lacking` has the labels by reason."""
     return [
-        fitting(
-            f"{joined(labels)} {'has' if len(labels) == 1 else 'have'} no speed: {why}.",
-            f"{counted(len(labels), 'variant')} {'has' if len(labels) == 1 else 'have'} no speed: {why}.",
-        )
-        for why, labels in lacking.items()
+        _of_variants(labels, ("has", "have"), f"no speed: {why}") for why, labels in lacking.items()
     ]
 
 
 def not_run(labels: Sequence[str], states: Sequence[str]) -> str:
     """Which variants were not run, and why."""
-    verb = "was" if len(labels) == 1 else "were"
-    return fitting(
-        f"{joined(labels)} {verb} not run: {'; '.join(states)}.",
-        f"{counted(len(labels), 'variant')} {verb} not run: {'; '.join(states)}.",
-    )
+    return _of_variants(labels, ("was", "were"), f"not run: {'; '.join(states)}")
+
+
+def _of_variants(labels: Sequence[str], verbs: tuple[str, str], what: str) -> str:
+    verb, count = verbs[len(labels) > 1], counted(len(labels), "variant")
+    return fitting(f"{joined(labels)} {verb} {what}.", f"{count} {verb} {what}.")
 
 
 def beside_baseline(row: Row, label: str) -> str:
