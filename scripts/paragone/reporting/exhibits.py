@@ -12,14 +12,14 @@ import docutils.core
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY, UNDECIDED
-from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, NOT_COMPARABLE
+from paragone.analysis.pairwise import BETTER, EQUAL, PARTLY, UNDECIDED
+from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import answers, figures, interactive
 from paragone.reporting.answers import NOT_RUN
 
-# Verdicts have a color and a sign, by classes of the page's style sheet.
+# Verdicts have a color and a sign, by classes of the page's style sheet; the others are `none`.
 _CLASSES = {
     BETTER: "good",
     EQUAL: "equal",
@@ -29,8 +29,6 @@ _CLASSES = {
     AT_CHANCE: "bad",
     UNDECIDED: "open",
     PARTLY: "open",
-    NOT_COMPARABLE: "none",
-    NOT_COMPARED: "none",
     NOT_RUN: "bad",
 }
 

@@ -42,6 +42,7 @@ _NOTE_SIZE = 6  # points
 _GAP = 0.05  # inches, between the parts of the frame
 _HANDLE = 0.48  # inches of a legend's entry besides its label: handle and gaps
 
+_TICKS = {"color": MUTED, "labelcolor": INK, "major.width": 0.6, "major.size": 2.5}
 _SETTINGS = {
     "font.family": OWN,
     "font.size": 7,  # of labels and legends, too
@@ -50,17 +51,10 @@ _SETTINGS = {
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    **{f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()},
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
     "lines.linewidth": 1.2,
     "lines.solid_capstyle": "projecting",
     "lines.markersize": 3.2,
