@@ -114,10 +114,6 @@ def _comparable(pair: tuple[Series, Series]) -> bool:
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
     found = [effects_of(metric, *pair) for pair in pairs]
-    hours = [
-        _sessions(metric, pair[0]).reindex(units.index).nunique() if metric.speed else 0
-        for pair, (units, _) in zip(pairs, found, strict=True)
-    ]
     family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
     in_turn = any(isinstance(effects, OverContests) for _, effects in found)
     adjust = holm_of_contests if in_turn else holm
@@ -130,6 +126,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
     )
     rows = []
     for index, (pair, (units, effects)) in enumerate(zip(pairs, found, strict=True)):
+        hours = _sessions(metric, pair[0]).reindex(units.index).nunique() if metric.speed else 0
         turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
         row = {
             "metric": metric.name,
@@ -139,7 +136,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             "second": pair[1].label,
             "unit": CONTEST if len(turns) == 2 else PAIR,
             "n": len(effects.values),
-            "sessions": hours[index],
+            "sessions": hours,
             "ratio": metric.by_ratio,
             "effect": metric.shown(effects.mean),
             "relation": NOT_COMPARED,
@@ -151,9 +148,9 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
         if turns:
             held = pd.concat(turns).drop_duplicates(["run", "contest"])
             row["unit_seconds"] = held["contest_seconds"].mean()
-        if hours[index] >= ENOUGH:
+        if hours >= ENOUGH:
             row["unit"] = SESSION
-            row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours[index]
+            row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours
         if index in differs:
             row["low"], row["high"] = map(metric.shown, effects.interval(ALPHA))
             row |= {"p": effects.p_differs(), "p_adjusted": differs[index]}

@@ -295,12 +295,11 @@ def _means(found: list[list[Judgement]]) -> list[Judgement]:
         claims = [each.claim for run in found for each in run if each.claim.metric == metric]
         if len(claims) == len(found) and not one.claim.bound:
             values = [claim.value for claim in claims]
-            mean = Claim(
-                fmean(values),
-                fmean(claim.margin for claim in claims),
-                metric,
-                one.claim.epoch,
-                max(claim.rounding for claim in claims),
+            mean = replace(
+                one.claim,
+                value=fmean(values),
+                margin=fmean(claim.margin for claim in claims),
+                rounding=max(claim.rounding for claim in claims),
                 at_chance=any(claim.at_chance for claim in claims),
             )
             means.append(judge_sample(mean, values, one))

@@ -481,14 +481,12 @@ def to_text(sections: list[Section], about: str) -> str:
             continue
         lead = [first.lead] if first.lead else []
         said = [line for text in (*lead, first.text, *first.cautions) for line in _wrapped(text)]
-        blocks.append([f"## {section.heading}", *said])
         table = _table_of(section)
-        blocks += [table] if table else []
         differing = [run.sentence for run in section.judged if run.said]
         most = max(0, left - len(said) - len(table) - _MORE - 6)
-        if lines := [line for text in differing for line in _wrapped(text, "- ")][:most]:
-            blocks.append(lines)
-        blocks += [_bullets(more, _MORE)] if more else []
+        lines = [line for text in differing for line in _wrapped(text, "- ")][:most]
+        shown = [f"## {section.heading}", *said], table, lines, _bullets(more, _MORE)
+        blocks += filter(None, shown)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 

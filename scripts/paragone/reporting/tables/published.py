@@ -293,8 +293,8 @@ def accelerator_reference(inputs: Inputs) -> Table:
     for row in inputs.numbers.rows:
         kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
         lines.append(_line(_about(row), {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
-    peak_rows = (row.metric == "peak_throughput" for row in inputs.numbers.rows)
-    at = max((place for place, is_peak in enumerate(peak_rows, 1) if is_peak), default=0)
+    metrics = [row.metric for row in inputs.numbers.rows]
+    at = max((n for n, metric in enumerate(metrics, 1) if metric == "peak_throughput"), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
     lines[at:at] = [_peak_line(peak) for _, peak in measured.iterrows()]
     remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.numbers.flaws]
