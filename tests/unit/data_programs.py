@@ -95,6 +95,13 @@ def prepare(dataset: str, results: Path, folder: Path, *about: object, **setting
 
 RANDOM = np.random.default_rng(0)
 DIGITS = RANDOM.integers(0, 17, (50, 8, 8))
+NPZ = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
+BOTH = {
+    "form": "arrays",
+    "path": "mine.npz",
+    "inputs": {"train": "x", "test": "xt"},
+    "labels": {"train": "y", "test": "yt"},
+}
 LABELS = RANDOM.permutation(np.arange(50) % 5)
 
 
@@ -106,8 +113,14 @@ def made(block: dict, name: str = "mine", **settings: object) -> tuple[Dataset, 
     return load(manifest, data), json.loads(manifest.read_text())
 
 
-def wrong(block: dict, *words: str, name: str = "mine") -> None:
-    """The programs refuse a block with one message that holds all `words`."""
+def forget() -> None:
+    """Other content under a known name is no error from now on."""
+    lock_of(Path("data")).unlink(missing_ok=True)
+
+
+def wrong(block: dict, *words: str, name: str = "refused") -> None:
+    """The programs refuse a block with one message that holds all `words`, whatever was there before."""
+    forget()
     done = fetch(name, Path("results"), Path("data"), block=block)
     if done.returncode == 0:
         done = serialize(Path("results"), Path("data"))

@@ -15,6 +15,14 @@ def make_texts() -> Dataset:
     return _made((60,), 100, np.int32, 100, 64, 64)
 
 
+def number_images(train: int = 100, test: int = 50, side: int = 1) -> Dataset:
+    """Images of which each holds its own index, as its label does."""
+    indices = np.arange(max(train, test), dtype=np.int32)
+    images = indices.astype(np.uint8).reshape(-1, 1, 1, 1) + np.zeros((side, side, 1), np.uint8)
+    splits = images[:train], indices[:train], images[:test], indices[:test]
+    return Dataset("d", "real", "e", *splits, ("a", "b", "c"), None, "0" * 64)
+
+
 def _made(shape: tuple, below: int, dtype: type, vocabulary: int | None, *counts: int) -> Dataset:
     random = np.random.default_rng(0)
     arrays = []

@@ -1,6 +1,7 @@
 """What people's files really contain: each row of the tables in docs/data.md has a test of its own here."""
 
 import gzip
+import itertools
 import os
 import re
 import time
@@ -11,14 +12,27 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from data_programs import DIGITS, LABELS, RANDOM, fetch, made, pictures, serialize, wrong
+from data_programs import (
+    BOTH,
+    DIGITS,
+    LABELS,
+    NPZ,
+    RANDOM,
+    fetch,
+    forget,
+    made,
+    pictures,
+    serialize,
+    wrong,
+)
+from made_images import make_images
 from PIL import Image
 from pyarrow import parquet
 from workspace import ROOT, make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files
-from paragone.data import Dataset, forms, serializer
+from paragone.data import forms, serializer
 from paragone.data.drawing import drawable
 from paragone.data.forms import ARRAYS, WHOLE, WORDS, Raw, Stream
 from paragone.data.words import split
@@ -30,8 +44,7 @@ NOISE = Image.fromarray(RANDOM.integers(0, 256, (12, 20, 3)).astype(np.uint8))
 PNG = {"form": "folder", "path": "set", "size": 8, "held_out": 0.2}
 CSV = {"form": "table", "path": "mine.csv", "held_out": 0.5, "length": 8}
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-NPZ = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
-ROWS = "".join(f"a word {n},{'xy'[n % 2]}\n" for n in range(10))
+TEXTS = "text,label\n" + "".join(f"a word {n},{'xy'[n % 2]}\n" for n in range(10))
 
 
 def folder(image: Image.Image | bytes, name: str = "odd.png", **options: object) -> Path:
@@ -45,65 +58,78 @@ def folder(image: Image.Image | bytes, name: str = "odd.png", **options: object)
     return path
 
 
+def table(content: str | bytes, name: str = "mine.csv", **options: object) -> dict:
+    """The block of a table with this content."""
+    forget()
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return CSV | {"path": name} | options
+
+
+def arrays(inputs: np.ndarray = DIGITS, labels: np.ndarray = LABELS, **options: object) -> dict:
+    """The block of these arrays."""
+    forget()
+    np.savez("mine.npz", inputs=inputs, labels=labels)
+    return NPZ | options
+
+
 def treated(manifest: dict) -> dict[str, int]:
-    """Of the summary, what was converted or left out: the first two words, and how often."""
+    """Of the summary, what was converted or left out: the first three words, and how often."""
     return {" ".join(key.split()[:3]): n for key, n in manifest["summary"]["treated"].items()}
 
 
-def forget() -> None:
-    """Other content under a known name is no error."""
-    Path("datasets.lock.json").unlink(missing_ok=True)
-
-
-def table(content: str | bytes, name: str = "mine.csv", **options: object) -> tuple:
-    forget()
-    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return made(CSV | {"path": name} | options, name.replace(".", "_"))
-
-
-def no_table(content: str | bytes, *words: str, name: str = "mine.csv", **options: object) -> None:
-    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    forget()
-    wrong(CSV | {"path": name} | options, *words, name="refused")
-
-
-def arrays(inputs: np.ndarray = DIGITS, labels: np.ndarray = LABELS, **options: object) -> tuple:
-    forget()
-    np.savez("mine.npz", inputs=inputs, labels=labels)
-    return made(NPZ | options)
-
-
-def no_arrays(inputs: np.ndarray, labels: np.ndarray, *words: str, **options: object) -> None:
-    forget()
-    np.savez("mine.npz", inputs=inputs, labels=labels)
-    wrong(NPZ | options, *words, name="refused")
+def examples(manifest: dict) -> int:
+    """How many there are in both splits."""
+    return sum(map(sum, manifest["summary"]["examples"].values()))
 
 
 def notices(manifest: dict) -> str:
     return "; ".join(manifest["summary"]["notices"])
 
 
+Case = Callable[[], None]
+
+
+def no_tables(*rows: tuple) -> Case:
+    """Each of these contents is refused with the words beside it."""
+
+    def case() -> None:
+        for content, *words in rows:
+            wrong(table(content), *words)
+
+    return case
+
+
+def no_arrays(*rows: tuple, **options: object) -> Case:
+    """Each of these inputs with these labels is refused with the words beside them."""
+
+    def case() -> None:
+        for inputs, labels, *words in rows:
+            wrong(arrays(inputs, labels, **options), *words)
+
+    return case
+
+
 def number_columns() -> None:
     rows = "".join(f"{n},{n * n},{'xy'[n % 2]},{n / 4}\n" for n in range(10))
-    plain = {"columns": ["square", "n"], "length": None}
-    given = {key: value for key, value in (CSV | plain).items() if value is not None}
-    Path("mine.csv").write_text(f"n,square,letter,price\n{rows}")
-    dataset, _ = made(given | {"label": "letter"}, "letters")
+    prices = f"n,square,letter,price\n{rows}"
+    rows = "".join(f"{n},{n * n},{n % 2},{int(n > 3)}\n" for n in range(10))
+    flags = f"n,square,odd,large\n{rows}"
+
+    def of(content: str, **labels: object) -> dict:
+        given = table(content, columns=["square", "n"], **labels)
+        return {key: value for key, value in given.items() if key != "length"}
+
+    dataset, _ = made(of(prices, label="letter"))
     assert (dataset.class_names, dataset.train_inputs.shape) == (("x", "y"), (5, 2))
-    dataset, _ = made(given | {"targets": ["price"]}, "prices")
+    dataset, _ = made(of(prices, targets=["price"]))
     assert np.array_equal(dataset.test_labels[:, 0], dataset.test_inputs[:, 1] / 4)
     assert np.array_equal(dataset.test_inputs[:, 0], dataset.test_inputs[:, 1] ** 2)
-    forget()
-    flags = "".join(f"{n},{n * n},{n % 2},{int(n > 3)}\n" for n in range(10))
-    Path("mine.csv").write_text(f"n,square,odd,large\n{flags}")
-    dataset, _ = made(given | {"indicators": ["odd", "large"]}, "flags")
+    dataset, _ = made(of(flags, indicators=["odd", "large"]))
     assert (dataset.class_names, dataset.train_labels.dtype) == (("odd", "large"), np.int32)
     assert np.array_equal(dataset.test_labels[:, 1], dataset.test_inputs[:, 1] > 3)
-    wrong(given | {"indicators": ["n", "large"]}, "n, large of", "other values", name="refused")
+    wrong(of(flags, indicators=["n", "large"]), "n, large of", "other values")
     for cell, words in (("eleven", "row 11 has 'eleven' in column 'n'"), ("inf", "not finite")):
-        Path("mine.csv").write_text(f"n,square,letter,price\n{rows}{cell},1,x,2\n")
-        forget()
-        wrong(given | {"targets": ["price"]}, words, name="refused")
+        wrong(of(f"{prices}{cell},1,x,2\n", targets=["price"]), words)
 
 
 def formats() -> None:
@@ -111,12 +137,11 @@ def formats() -> None:
     for kind in ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM"):
         Image.new("RGB", (9, 9), (200, 30, 90)).save(f"set/b/{kind}.dat", kind)
     dataset, manifest = made(PNG)
-    assert sum(map(sum, manifest["summary"]["examples"].values())) == 27
-    odd = [
-        image for image in (*dataset.train_inputs, *dataset.test_inputs) if 1 < image[4, 4, 0] < 250
-    ]
+    assert examples(manifest) == 27
+    centers = np.concatenate([dataset.train_inputs, dataset.test_inputs])[:, 4, 4].astype(int)
+    odd = centers[(centers[:, 0] > 1) & (centers[:, 0] < 250)]
     assert len(odd) == 7
-    assert np.abs(np.array(odd)[:, 4, 4].astype(int) - (200, 30, 90)).max() < 12
+    assert np.abs(odd - (200, 30, 90)).max() < 12
 
 
 def modes() -> None:
@@ -126,7 +151,7 @@ def modes() -> None:
     Image.new("LAB", (9, 9)).save("set/b/lab.tif")
     _, manifest = made(PNG)
     assert treated(manifest) == {"images in CMYK,": 1}
-    assert made(PNG | {"channels": 1}, "gray")[0].train_inputs.shape[1:] == (8, 8, 1)
+    assert made(PNG | {"channels": 1})[0].train_inputs.shape[1:] == (8, 8, 1)
 
 
 def transparency() -> None:
@@ -162,24 +187,25 @@ def deep_gray() -> None:
     values = np.arange(64, dtype=np.uint16).reshape(8, 8) * 40
     path = folder(Image.fromarray(values))
     wrong(PNG, f"{path}", "0 to 2520", "`range: [0, 4095]`")
-    dataset, manifest = made(PNG | {"range": [0, 2520], "held_out": 0.05}, "scaled")
+    dataset, manifest = made(PNG | {"range": [0, 2520], "held_out": 0.05})
     assert treated(manifest) == {"images of more": 1}
     assert max(np.unique(image).size for image in dataset.train_inputs) == 64
     Image.fromarray((values / 2520).astype(np.float32)).save("set/b/float.tif")
-    made(PNG | {"range": [0, 1]}, "floats")
+    forget()
+    made(PNG | {"range": [0, 1]})
 
 
 def deep_color() -> None:
     import tensorflow as tf
 
     color = RANDOM.integers(0, 4096, (8, 8, 3)).astype(np.uint16)
-    wrong(
-        PNG | {"path": str(folder(tf.io.encode_png(color).numpy()).parents[1])}, "color of 16 bits"
-    )
+    folder(tf.io.encode_png(color).numpy())
+    wrong(PNG, "color of 16 bits")
 
 
 def no_images() -> None:
     NOISE.save("whole.jpg")
+    whole, path = Path("whole.jpg").read_bytes(), folder(b"")
     for content, words in {
         b"": "is empty",
         b"\0\0\0\x18ftypheic": "of another kind",
@@ -188,13 +214,11 @@ def no_images() -> None:
         b"%PDF-1.7": "of another kind",
         LFS: "git lfs pull",
         b"<!DOCTYPE html>": "web page",
-        Path("whole.jpg").read_bytes()[:400]: "cut off or damaged",
-        Path("whole.jpg").read_bytes()[:-50] + bytes(900): "its end is missing",
+        whole[:400]: "cut off or damaged",
+        whole[:-50] + bytes(900): "its end is missing",
     }.items():
-        path = Path("set/b/odd.png") if Path("set").exists() else folder(content)
         path.write_bytes(content)
-        forget()
-        wrong(PNG, "set/b/odd.png: ", words)
+        wrong(PNG, f"{path}: ", words)
 
 
 def many_pixels() -> None:
@@ -215,15 +239,16 @@ def left_behind() -> None:
 
 
 def class_names() -> None:
-    """Composed, as most systems write them, and decomposed, as macOS does."""
+    """Composed, as most systems write them, and decomposed, as macOS does. Each batch has all of them."""
     for part, form in (("train", "NFC"), ("test", "NFD")):
         names = [unicodedata.normalize(form, name) for name in ("b\u00e9b\u00e9", "10", "9")]
         pictures(Path(part), dict.fromkeys(names, (9, 9, 9)))
     path = {"train": "train", "test": "test"}
-    _, manifest = made({"form": "folder", "path": path, "size": 8})
+    dataset, manifest = made({"form": "folder", "path": path, "size": 8})
     assert manifest["class_names"] == ["9", "10", "b\u00e9b\u00e9"]
+    assert set(dataset.train_labels[:8]) == {0, 1, 2}
     os.rename("train/9", b"train/caf\xe9")
-    wrong(PNG | {"path": "train"}, r"b'train/caf\xe9'", "rename", name="latin")
+    wrong(PNG | {"path": "train"}, r"b'train/caf\xe9'", "rename")
 
 
 def empty_class() -> None:
@@ -231,7 +256,7 @@ def empty_class() -> None:
     Path("set/c").mkdir()
     wrong(PNG, "set/c: has no image")
     pictures(Path("above/set"), {"a": (0, 0, 0), "b": (0, 0, 0)})
-    wrong(PNG | {"path": "above"}, "`path: above/set`", name="above")
+    wrong(PNG | {"path": "above"}, "`path: above/set`")
 
 
 def split_folders() -> None:
@@ -249,16 +274,12 @@ def links() -> None:
     Path("store/b/loop").symlink_to(".")
     state = state_of_files(PNG)
     _, manifest = made(PNG)
-    assert (
-        sum(map(sum, manifest["summary"]["examples"].values())) == 30
-    )  # through the loop: b is above
+    assert examples(manifest) == 30  # through the loop: b is above
     Image.new("RGB", (5, 5)).save("store/more/3.png")
     assert state_of_files(PNG) != state
     refused(fetch("mine", Path("results"), Path("data"), block=PNG), "b of data set mine changed")
-    Path("set2").mkdir()
-    pictures(Path("set2"), {"a": (0, 0, 0), "b": (0, 0, 0)})
-    Path("set2/b/nothing.png").symlink_to("gone.png")
-    wrong(PNG | {"path": "set2"}, "nothing.png", name="nothing")
+    Path("store/a/nothing.png").symlink_to("gone.png")
+    wrong(PNG, "nothing.png")
 
 
 def nested() -> None:
@@ -269,93 +290,85 @@ def nested() -> None:
 
 def marks() -> None:
     rows = ["text\tlabel", '"so it begins\ta', *(f"plain {n}\tb" for n in range(8)), '"ends\ta']
-    _, manifest = table("\n".join(rows) + "\n", "mine.tsv")
-    assert sum(map(sum, manifest["summary"]["examples"].values())) == 10
+    _, manifest = made(table("\n".join(rows) + "\n", "mine.tsv"))
+    assert examples(manifest) == 10
     quoted = "text,label\n" + '"a, b",x\n"a ""b""",y\n' * 5
-    assert table(quoted, words=9)[0].vocabulary == 3 + 2
-    no_table('"text"\t"label"\n"a"\t"x"\n', "`quoting: true`", name="b.tsv")
+    assert made(table(quoted, words=9))[0].vocabulary == 3 + 2
+    wrong(table('"text"\t"label"\n"a"\t"x"\n', "b.tsv"), "`quoting: true`")
 
 
-def open_marks() -> None:
-    for row in ('"never closed,x\n', '"closed" too early,x\n'):
-        no_table("text,label\n" + ROWS + row, "mine.csv: line 12", "`quoting: false`")
+open_marks = no_tables(
+    (TEXTS + '"never closed,x\n', "mine.csv: line 12", "`quoting: false`"),
+    (TEXTS + '"closed" too early,x\n', "mine.csv: line 12", "`quoting: false`"),
+)
 
 
 def delimiters() -> None:
-    text = ("text,label\n" + ROWS).replace(",", ";")
-    no_table(text, '`delimiter: ";"`')
-    no_table(text.replace(";", "\t"), r'`delimiter: "\t"`')
-    assert len(table(text, delimiter=";")[0].train_labels) == 5
-    for first in ("sep=;\r\n", '"sep=;"\n'):
-        assert len(table(first + text, f"excel{len(first)}.csv")[0].train_labels) == 5
+    text = TEXTS.replace(",", ";")
+    wrong(table(text), '`delimiter: ";"`')
+    wrong(table(text.replace(";", "\t")), r'`delimiter: "\t"`')
+    for first, options in (("", {"delimiter": ";"}), ("sep=;\r\n", {}), ('"sep=;"\n', {})):
+        assert len(made(table(first + text, **options))[0].train_labels) == 5
 
 
 def encodings() -> None:
-    text = ("text,label\n" + ROWS).replace("word", "mot d\u2019été")
-    found = [
-        table(text.encode(code), f"{code.replace('-', '_')}.csv", **more)[0].train_inputs
-        for code, more in (
-            ("utf-8", {}),
-            ("utf-8-sig", {}),
-            ("utf-16", {}),
-            ("utf-32", {}),
-            ("cp1252", {"encoding": "cp1252"}),
-        )
-    ]
+    text = TEXTS.replace("word", "mot d\u2019été")
+    found = []
+    for code in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"):
+        options = {"encoding": code} if code == "cp1252" else {}
+        found.append(made(table(text.encode(code), **options))[0].train_inputs)
     assert all(np.array_equal(found[0], other) for other in found[1:])
-    no_table(text.encode("cp1252"), "line 2 is not text in utf-8", "`encoding: cp1252`")
-    no_table(text.encode("utf-16-be"), "is not text in utf-8")
+    wrong(table(text.encode("cp1252")), "line 2 is not text in utf-8", "`encoding: cp1252`")
+    wrong(table(text.encode("utf-16-be")), "is not text in utf-8")
 
 
 def lines() -> None:
     for end in ("\n", "\r", "\r\n"):
-        rows = ("text,label\n" + ROWS + '\n"two\nlines",x\n').replace("\n", end)
-        _, manifest = table(rows, f"e{len(end)}{ord(end[0])}.csv")
+        _, manifest = made(table((TEXTS + '\n"two\nlines",x\n').replace("\n", end)))
         assert treated(manifest) == {"empty lines, not": 1, "texts of several": 1}
 
 
 def other_columns() -> None:
     rows = "".join(f"{'word ' * 30}{n},{'xy'[n % 2]},{n},\n" for n in range(9000))
-    dataset, _ = table(f"text,label,age,age\n{rows}last,x,N/A,\udcff\n".encode(errors="replace"))
+    last = "last,x,N/A,\udcff\n".encode(errors="replace")
+    dataset, _ = made(table(f"text,label,age,age\n{rows}".encode() + last))
     assert len(dataset.train_labels) == 4500
 
 
 def plain_text() -> None:
     long = "w " * 300_000
-    _, manifest = table(f"text,label\nNA,null\nnull,007\n007,null\n{long},007\n")
+    _, manifest = made(table(f"text,label\nNA,null\nnull,007\n007,null\n{long},007\n"))
     assert manifest["class_names"] == ["007", "null"]
     assert treated(manifest) == {"texts longer than": 1}
 
 
-def empty_fields() -> None:
-    no_table("text,label\n" + ROWS + ",x\n", "row 11", "'text'")
-    no_table('text,label\na,x\nb," "\n', "row 2", "'label'")
-
-
-def ragged() -> None:
-    no_table("text,label\n" + ROWS + "one, two,x\n", "row 11 has 3 fields", "`quoting`")
-
-
-def columns() -> None:
-    no_table("text,kind\na,x\n", "no column 'label'", "text, kind")
-    no_table("text,label,text\na,x,b\n", "2 columns 'text'")
-    no_table("text, Label\na,x\n", "as it is there, ' Label'")
+empty_fields = no_tables(
+    (TEXTS + ",x\n", "row 11", "'text'"),
+    ('text,label\na,x\nb," "\n', "row 2", "'label'"),
+)
+ragged = no_tables((TEXTS + "one, two,x\n", "row 11 has 3 fields", "`quoting`"))
+columns = no_tables(
+    ("text,kind\na,x\n", "no column 'label'", "text, kind"),
+    ("text,label,text\na,x,b\n", "2 columns 'text'"),
+    ("text, Label\na,x\n", "as it is there, ' Label'"),
+)
+no_texts = no_tables(
+    (b"PK\3\4", "Excel"),
+    (b"\x28\xb5\x2f\xfd", "unpack it"),
+    (LFS, "git lfs pull"),
+    (b"<!doctype html>", "web page"),
+)
+one_label = no_tables(
+    ("text,label\na,good\nb,good\n", "column 'label' of mine.csv", "two or more"),
+)
 
 
 def packed() -> None:
-    text = "text,label\n" + ROWS
-    plain = table(text)[0].train_inputs
-    assert np.array_equal(plain, table(gzip.compress(text.encode()), "m.csv.gz")[0].train_inputs)
-    assert np.array_equal(plain, table(gzip.compress(text.encode()), "packed.csv")[0].train_inputs)
-    assert np.array_equal(plain, table(text, "unpacked.csv.gz")[0].train_inputs)
-    no_table(gzip.compress(text.encode())[:-9], "cannot be read", name="n.csv.gz")
-    for begin, words in (
-        (b"PK\3\4", "Excel"),
-        (b"\x28\xb5\x2f\xfd", "unpack it"),
-        (LFS, "git lfs pull"),
-        (b"<!doctype html>", "web page"),
-    ):
-        no_table(begin, words)
+    plain, whole = made(table(TEXTS))[0].train_inputs, gzip.compress(TEXTS.encode())
+    for content, name in ((whole, "m.csv.gz"), (whole, "packed.csv"), (TEXTS, "unpacked.csv.gz")):
+        assert np.array_equal(plain, made(table(content, name))[0].train_inputs)
+    wrong(table(whole[:-9], "n.csv.gz"), "cannot be read")
+    no_texts()
 
 
 def of_parquet() -> None:
@@ -365,39 +378,29 @@ def of_parquet() -> None:
     assert made(block)[1]["class_names"] == ["false", "true"]
     columns["text"][6] = None
     parquet.write_table(pa.table(columns), "mine.parquet")
-    wrong(block, "row 7 has no 'text'", name="other")
+    wrong(block, "row 7 has no 'text'")
     columns["text"] = [[f"word {n}"] for n in range(10)]
     parquet.write_table(pa.table(columns), "mine.parquet")
-    forget()
-    wrong(block, "'text' holds list<", name="lists")
+    wrong(block, "'text' holds list<")
 
 
 def scripts() -> None:
-    for whole in (
-        "\u0928\u092e\u0938\u094d\u0924\u0947",
-        "cafe\u0301",
-        "can't",
-        "3.14",
-        "\u0645\u06cc\u200c\u0631\u0648\u0645",
-    ):
+    hindi, persian = "\u0928\u092e\u0938\u094d\u0924\u0947", "\u0645\u06cc\u200c\u0631\u0648\u0645"
+    for whole in (hindi, "cafe\u0301", "can't", "3.14", persian):
         assert len(split(whole)) == 1, whole
     assert split("Cafe\u0301 x") == split("caf\u00e9 X")
     assert len(split("\u6211\u5f88\u597d")) == 3
     assert split("-- \U0001f600 !") == []
 
 
-def one_label() -> None:
-    no_table("text,label\na,good\nb,good\n", "column 'label' of mine.csv", "two or more")
-
-
 def numbers() -> None:
-    for kind, stored in (
-        (np.uint8, "uint8"),
-        (bool, "float32"),
-        (">i2", "float32"),
-        (np.float16, "float32"),
-    ):
-        dataset, _ = arrays((DIGITS % 2).astype(kind))
+    for kind, stored in {
+        np.uint8: "uint8",
+        bool: "float32",
+        ">i2": "float32",
+        "f2": "float32",
+    }.items():
+        dataset, _ = made(arrays((DIGITS % 2).astype(kind)))
         assert dataset.train_inputs.dtype == stored
 
 
@@ -405,17 +408,15 @@ def not_finite() -> None:
     for value, kind in ((np.nan, np.float32), (np.inf, np.float16), (-1e300, np.float64)):
         inputs = DIGITS.astype(kind)
         inputs[37, 1, 2] = value
-        no_arrays(inputs, LABELS, "inputs of mine.npz: row 37", "not finite")
+        wrong(arrays(inputs), "inputs of mine.npz: row 37", "not finite")
 
 
-def no_numbers() -> None:
-    for inputs, words in (
-        (DIGITS.astype(object), "not unpickled"),
-        (DIGITS.astype(complex), "complex128"),
-        (np.asfortranarray(DIGITS), "stored by column"),
-        (DIGITS[:, :0], "(50, 0, 8)"),
-    ):
-        no_arrays(inputs, LABELS, words)
+no_numbers = no_arrays(
+    (DIGITS.astype(object), LABELS, "not unpickled"),
+    (DIGITS.astype(complex), LABELS, "complex128"),
+    (np.asfortranarray(DIGITS), LABELS, "stored by column"),
+    (DIGITS[:, :0], LABELS, "(50, 0, 8)"),
+)
 
 
 def no_archives() -> None:
@@ -428,59 +429,57 @@ def no_archives() -> None:
         (b"a note", "neither an .npz file"),
     ):
         Path("mine.npz").write_bytes(content)
-        forget()
-        wrong(NPZ, "mine.npz: is", words, name="refused")
+        wrong(NPZ, "mine.npz: is", words)
 
 
-def odd_labels() -> None:
-    for labels, words in (
-        (LABELS[:, None], "labels[:, 0]"),
-        (np.eye(5)[LABELS], "labels.argmax(1)"),
-        (LABELS.astype(float), "labels.astype(int)"),
-        (LABELS.astype("S"), "labels.astype(str)"),
-    ):
-        no_arrays(DIGITS, labels, "labels of mine.npz", words)
-    no_arrays(DIGITS, LABELS.astype(str).astype(object), "'labels'", "strings by astype(str)")
+odd_labels = no_arrays(
+    (DIGITS, LABELS[:, None], "labels of mine.npz", "labels[:, 0]"),
+    (DIGITS, np.eye(5)[LABELS], "labels of mine.npz", "labels.argmax(1)"),
+    (DIGITS, LABELS.astype(float), "labels of mine.npz", "labels.astype(int)"),
+    (DIGITS, LABELS.astype("S"), "labels of mine.npz", "labels.astype(str)"),
+    (DIGITS, LABELS.astype(str).astype(object), "'labels'", "strings by astype(str)"),
+)
 
 
 def other_labels() -> None:
-    assert arrays(labels=LABELS + 1)[1]["class_names"] == list("12345")
-    texts, numbers = (arrays(labels=(LABELS + 8).astype(kind)) for kind in (str, int))
+    assert made(arrays(labels=LABELS + 1))[1]["class_names"] == list("12345")
+    texts, numbers = (made(arrays(labels=(LABELS + 8).astype(kind))) for kind in (str, int))
     assert texts[1]["class_names"] == numbers[1]["class_names"] == ["8", "9", "10", "11", "12"]
     assert np.array_equal(texts[0].train_labels, numbers[0].train_labels)
-    assert "label -1 is a class" in notices(arrays(labels=LABELS - 1)[1])
+    assert "label -1 is a class" in notices(made(arrays(labels=LABELS - 1))[1])
 
 
 def positions() -> None:
-    dataset, manifest = arrays(labels=np.where(DIGITS > 7, "ink", "paper"))
+    dataset, manifest = made(arrays(labels=np.where(DIGITS > 7, "ink", "paper")))
     assert dataset.train_labels.shape == (40, 8, 8)
     assert dataset.class_names == ("ink", "paper")
     assert manifest["majority"]["test"] == np.bincount(dataset.test_labels.ravel()).max() / 640
     assert "40 training and 10 test examples" in Summary(**manifest["summary"]).what
-    no_arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS], "labels of mine.npz", "labels.argmax(1)")
+    one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
+    wrong(one_hot, "labels of mine.npz", "labels.argmax(1)")
 
 
 def targets() -> None:
     values = RANDOM.normal(9, 2, (50, 2))
-    dataset, manifest = arrays(labels=values, targets="labels")
+    dataset, manifest = made(arrays(labels=values, targets="labels"))
     assert (dataset.class_names, dataset.outputs, dataset.train_labels.dtype) == ((), 2, np.float32)
     found = np.concatenate([dataset.train_labels, dataset.test_labels])
     assert np.array_equal(np.sort(found, 0), np.sort(values.astype(np.float32), 0))
     assert manifest["variance"]["test"] == pytest.approx(dataset.test_labels.var(0).mean())
-    assert arrays(labels=LABELS, targets="labels")[0].train_labels.shape == (40, 1)
+    assert made(arrays(targets="labels"))[0].train_labels.shape == (40, 1)
     for odd, words in (
         (values[:, :, None], "(examples, targets)"),
         (values.astype(str), "targets and indicators are numbers"),
         (np.where(values > 9, np.nan, values), "not finite"),
         (0 * values, "same value in all examples"),
     ):
-        no_arrays(DIGITS, odd, "labels of mine.npz", words, targets="labels")
+        wrong(arrays(labels=odd, targets="labels"), "labels of mine.npz", words)
 
 
 def ignored() -> None:
     labels = np.where(DIGITS > 7, 3, 2)
     labels[:, 0] = 255
-    dataset, manifest = arrays(labels=labels, ignored=255)
+    dataset, manifest = made(arrays(labels=labels, ignored=255))
     assert (dataset.class_names, dataset.train_labels.min()) == (("2", "3"), -1)
     assert (dataset.train_labels[:, 0] == -1).all()
     kept = dataset.test_labels[dataset.test_labels >= 0]
@@ -488,21 +487,17 @@ def ignored() -> None:
     summary = Summary(**manifest["summary"])
     assert "40 training and 10 test examples" in summary.what
     assert summary.treated == {"labels that are ignored": 400}
-    assert "label -1 is" not in notices(
-        arrays(labels=np.where(labels == 255, -1, 2 + DIGITS % 2), ignored=-1)[1]
-    )
-    no_arrays(DIGITS, labels, "has no label 254", ignored=254)
-    no_arrays(DIGITS, LABELS, "has no label 1 among several of an example", ignored=1)
+    below = arrays(labels=np.where(labels == 255, -1, 2 + DIGITS % 2), ignored=-1)
+    assert "label -1 is" not in notices(made(below)[1])
+    wrong(arrays(labels=labels, ignored=254), "has no label 254")
+    wrong(arrays(ignored=1), "has no label 1 among several of an example")
 
 
 def indicators() -> None:
     values = RANDOM.random((50, 3)) < [0.1, 0.5, 0.9]
-    dataset, manifest = arrays(labels=values, indicators="labels", classes=["a", "b", "c"])
-    assert (dataset.class_names, dataset.outputs, dataset.train_labels.dtype) == (
-        ("a", "b", "c"),
-        3,
-        np.int32,
-    )
+    dataset, manifest = made(arrays(labels=values, indicators="labels", classes=["a", "b", "c"]))
+    assert (dataset.class_names, dataset.outputs) == (("a", "b", "c"), 3)
+    assert dataset.train_labels.dtype == np.int32
     whole = np.concatenate([dataset.train_labels, dataset.test_labels])
     assert whole.sum(0).tolist() == values.sum(0).tolist()
     summary = Summary(**manifest["summary"])
@@ -510,17 +505,17 @@ def indicators() -> None:
     assert "40 training and 10 test examples of 3 classes" in summary.what
     assert 0.5 < manifest["majority"]["test"] < 1
     for odd in (2 * values, values[:, :1], np.where(values, np.nan, 0.0)):
-        no_arrays(DIGITS, odd, "other values than 0 and 1", indicators="labels")
-    no_arrays(DIGITS, values.astype(str), "targets and indicators are numbers", indicators="labels")
+        wrong(arrays(labels=odd, indicators="labels"), "other values than 0 and 1")
+    texts = arrays(labels=values.astype(str), indicators="labels")
+    wrong(texts, "targets and indicators are numbers")
 
 
-def unequal() -> None:
-    no_arrays(DIGITS, LABELS[:-3], "(50, 8, 8)", "47 labels")
+unequal = no_arrays((DIGITS, LABELS[:-3], "(50, 8, 8)", "47 labels"))
 
 
 def channels_first() -> None:
-    no_arrays(np.zeros((50, 3, 8, 8)), LABELS, "(50, 3, 8, 8)", "numpy.moveaxis")
-    assert "numpy.moveaxis" in notices(arrays(RANDOM.random((50, 3, 8, 9)))[1])
+    wrong(arrays(np.zeros((50, 3, 8, 8))), "(50, 3, 8, 8)", "numpy.moveaxis")
+    assert "numpy.moveaxis" in notices(made(arrays(RANDOM.random((50, 3, 8, 9))))[1])
 
 
 def not_square() -> None:
@@ -548,13 +543,11 @@ def indices() -> None:
         (40, "vocabulary"),
         (2**32 + 1, "4294967297"),
     ):
-        odd = words.copy()
-        odd[3, 2] = value
-        no_arrays(odd, LABELS, said, vocabulary=40)
+        words[3, 2] = value
+        wrong(arrays(words, vocabulary=40), said)
 
 
-def one_class() -> None:
-    no_arrays(DIGITS, LABELS * 0, "labels of mine.npz", "two or more")
+one_class = no_arrays((DIGITS, LABELS * 0, "labels of mine.npz", "two or more"))
 
 
 def drawn() -> None:
@@ -568,16 +561,10 @@ def drawn() -> None:
 def of_builder(kind: str, inputs: object, labels: list[int], *words: str) -> None:
     """What a builder's chunks hold is refused while it is written."""
     stream = Stream(len(labels), lambda: iter([(inputs, np.array(labels))]), "feature 'x' of birds")
-    raw = Raw(
-        kind, {WHOLE: stream}, ("a", "b"), "a test", (2,), np.float32, labels_from="feature 'y'"
-    )
-    source = {
-        "dataset": "birds",
-        "parameters": {"form": "tfds", "held_out": 0.5},
-        "files": [],
-        "path": None,
-    }
-    source |= {"source": "real", "edition": "official", "about": {}}
+    shape = ("a", "b"), "a test", (2,), np.float32
+    raw = Raw(kind, {WHOLE: stream}, *shape, labels_from="feature 'y'")
+    source = {"dataset": "birds", "source": "real", "edition": "official", "about": {}}
+    source |= {"parameters": {"form": "tfds", "held_out": 0.5}, "files": [], "path": None}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forms, "read", lambda *_: raw)
         with pytest.raises(UserError) as error:
@@ -613,46 +600,36 @@ def sizes() -> None:
             check_shape(model, "mine", shape, vocabulary)
     check_shape("fashion-cnn", "mine", [16, 16, 1], None)
     check_shape("text-cnn", "mine", [12], 90)
-    arrays()
+    made(arrays())
     done = serialize(Path("results"), Path("data"), models=["fashion-cnn"])
     assert (done.returncode, done.stderr.count("error: ")) == (1, 1)
-
-
-def of_labels(train: int, test: int) -> Dataset:
-    splits = (np.zeros((count, *shape)) for count in (train, test) for shape in ((2, 2, 1), ()))
-    return Dataset("few", "real", "e", *splits, ("a", "b"), None, "0" * 64)
 
 
 def few() -> None:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
     cases = ((48, 16, 16, 8), (47, 90, 15, 7), (600, 5, 5, 2), (7, 2, 2, 0))
     for train, test, batch, part in cases:
-        found, used = fitted(spec, of_labels(train, test))
+        found, used = fitted(spec, make_images(train, test, side=2))
         assert found.global_batch == found.evaluation_batch == batch
         assert len(used.train_labels) == min(train, 3 * batch + part)
         assert len(used.test_labels) == min(test, batch + part)
-    with pytest.raises(
-        UserError, match="5 training and 9 test examples; the parity gate needs 6 and 2"
-    ):
-        fitted(spec, of_labels(5, 9))
+    with pytest.raises(UserError, match=r"5 training and 9 test examples; .* needs 6 and 2"):
+        fitted(spec, make_images(5, 9, side=2))
 
 
-def of_two_splits(train: list, test: list, **options: object) -> str:
+def of_two_splits(train: list, test: list) -> str:
     """The notices on arrays with these labels."""
     x = RANDOM.random((len(train) + len(test), 3))
-    np.savez(
-        "mine.npz", x=x[: len(train)], y=np.array(train), xt=x[len(train) :], yt=np.array(test)
-    )
-    of = {"inputs": {"train": "x", "test": "xt"}, "labels": {"train": "y", "test": "yt"}}
-    return notices(made({"form": "arrays", "path": "mine.npz", **of, **options})[1])
+    x, xt = np.split(x, [len(train)])
+    np.savez("mine.npz", x=x, y=np.array(train), xt=xt, yt=np.array(test))
+    return notices(made(BOTH)[1])
 
 
 def to_come() -> None:
     """A clock that is ahead where the file was written."""
-    arrays()
-    later = time.time() + 7200
+    block, later = arrays(), time.time() + 7200
     os.utime("mine.npz", (later, later))
-    wrong(NPZ, "mine.npz: says", "`touch mine.npz`", name="refused")
+    wrong(block, "mine.npz: says", "`touch mine.npz`")
 
 
 def lacking() -> None:
@@ -668,7 +645,7 @@ def alike() -> None:
 
 
 def all_classes() -> None:
-    assert "50 classes for 40" in notices(arrays(labels=np.arange(50))[1])
+    assert "50 classes for 40" in notices(made(arrays(labels=np.arange(50)))[1])
 
 
 def ordered() -> None:
@@ -678,17 +655,17 @@ def ordered() -> None:
 def repeated() -> None:
     inputs = DIGITS.copy()
     inputs[:] = inputs[0]
-    assert "10 of the 10 test examples are training examples" in notices(arrays(inputs)[1])
+    assert "10 of the 10 test examples are training examples" in notices(made(arrays(inputs))[1])
 
 
 def unknown() -> None:
     rows = "".join(f"word{n} again{n},{'xy'[n % 2]}\n" for n in range(20))
-    _, manifest = table("text,label\n" + rows)
+    _, manifest = made(table("text,label\n" + rows))
     assert manifest["summary"]["unknown"] == {"train": 0.0, "test": 1.0}
     assert "100% of the words of the test split are unknown" in notices(manifest)
 
 
-CASES: dict[str, list[Callable[[], None]]] = {
+CASES: dict[str, list[Case]] = {
     "Folders of images": [
         formats, modes, transparency, orientation, frames, deep_gray, deep_color, no_images, many_pixels,
         left_behind, class_names, empty_class, split_folders, links, nested,
@@ -719,8 +696,8 @@ def documented() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("row", "case"),
-    zip(documented(), [case for cases in CASES.values() for case in cases], strict=True),
-    ids=lambda value: value.__name__ if callable(value) else "",
+    [*zip(documented(), itertools.chain(*CASES.values()), strict=True)],
+    ids=lambda value: "" if callable(value) else value[1],
 )
 def test_each_row_of_the_tables(here, row, case):
     """In the order of the page."""

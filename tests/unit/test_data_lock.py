@@ -6,22 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import DIGITS, LABELS, fetch, lock_of, made, pictures, serialize
+from data_programs import DIGITS, LABELS, NPZ, fetch, lock_of, made, pictures, serialize
 from workspace import memory_limited, refused
 
 from paragone.config.datasets import shaping, state_of_files
 from paragone.data import load
 
-BLOCK = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
 FRUIT = {"form": "folder", "path": "fruit", "size": 8, "held_out": 0.25}
 COLORS = {"lemon": (250, 240, 10), "plum": (60, 10, 120)}
 
 
 @pytest.fixture
 def arrays(here) -> Path:
-    """The file of BLOCK in the user's folder."""
-    np.savez("a.npz", inputs=DIGITS, labels=LABELS)
-    return here / "a.npz"
+    """The file of NPZ in the user's folder."""
+    np.savez("mine.npz", inputs=DIGITS, labels=LABELS)
+    return here / "mine.npz"
 
 
 def fetched(block: dict, name: str = "mine", **settings: object):
@@ -29,38 +28,38 @@ def fetched(block: dict, name: str = "mine", **settings: object):
 
 
 def test_first_use_writes_checksums(arrays):
-    dataset, _ = made(BLOCK)
+    dataset, _ = made(NPZ)
     locked = json.loads(lock_of(Path("data")).read_text())["mine"]
-    assert set(locked["files"]) == {"a.npz"}
+    assert set(locked["files"]) == {"mine.npz"}
     arrays.unlink()
     shapes = {"shape": [8, 8, 1], "dtype": "float32", "classes": 5}
     shapes["examples"] = {"train": 40, "test": 10}
-    stand_in, _ = made({**BLOCK, "stand_in": shapes}, source="synthetic")
+    stand_in, _ = made({**NPZ, "stand_in": shapes}, source="synthetic")
     assert (stand_in.source, stand_in.class_names) == ("synthetic", dataset.class_names)
     for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
         made_up, real = getattr(stand_in, name), getattr(dataset, name)
         assert (made_up.shape, made_up.dtype) == (real.shape, real.dtype)
     # A second checkout needs no file either: the store has the arrays, the lock file their checksums.
-    assert made(BLOCK)[0].source == "real"
-    refused(fetched(BLOCK, name="other"), "datasets.other.path", "nothing at a.npz")
+    assert made(NPZ)[0].source == "real"
+    refused(fetched(NPZ, name="other"), "datasets.other.path", "nothing at mine.npz")
 
 
 def test_other_content_is_an_error_until_the_lock_is_removed(arrays):
-    first, _ = made(BLOCK)
-    np.savez("a.npz", inputs=DIGITS + 1, labels=LABELS)
-    changed = "a.npz of data set mine changed"
-    refused(fetched(BLOCK), changed, "datasets.lock.json", "remove mine")
+    first, _ = made(NPZ)
+    np.savez("mine.npz", inputs=DIGITS + 1, labels=LABELS)
+    changed = "mine.npz of data set mine changed"
+    refused(fetched(NPZ), changed, "datasets.lock.json", "remove mine")
     lock_of(Path("data")).unlink()
-    second, _ = made(BLOCK)
+    second, _ = made(NPZ)
     assert second.edition != first.edition
     assert second.train_inputs.max() == first.train_inputs.max() + 1
 
 
 def test_what_is_no_lock_file_and_a_stand_in_without_shapes_are_errors(arrays):
     words = "shape, classes, examples", "datasets.mine.stand_in"
-    refused(fetched(BLOCK, source="synthetic"), "no stand-in of mine", *words)
+    refused(fetched(NPZ, source="synthetic"), "no stand-in of mine", *words)
     lock_of(Path("data")).write_text("[]")
-    refused(fetched(BLOCK), "not a lock file")
+    refused(fetched(NPZ), "not a lock file")
 
 
 def test_a_change_of_any_file_below_a_folder_is_seen(here):
@@ -79,7 +78,7 @@ def test_a_change_of_any_file_below_a_folder_is_seen(here):
 
 def test_memory_does_not_grow_with_the_data(here):
     """400 MB of compressed floats, serialized by a process that may allocate 300 MB at most."""
-    with zipfile.ZipFile("a.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile("mine.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         with archive.open("inputs.npy", "w", force_zip64=True) as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (100_000, 1000)}
             np.lib.format.write_array_header_1_0(file, header)
@@ -87,7 +86,7 @@ def test_memory_does_not_grow_with_the_data(here):
                 file.write(bytes(4_000_000))
         with archive.open("labels.npy", "w") as file:
             np.lib.format.write_array(file, np.arange(100_000) % 2)
-    assert fetched(BLOCK).returncode == 0
+    assert fetched(NPZ).returncode == 0
     with memory_limited(300 << 20):
         done = serialize(Path("results"), Path("data"), alone=True)
     assert done.returncode == 0, done.stderr
@@ -125,7 +124,7 @@ def test_an_edit_of_a_form_in_a_plugin_makes_other_arrays(own_form):
         dataset, manifest = made(block)
         assert dataset.train_inputs.max() == value
     assert manifest["recipe"]["parameters"]["files"] == ["a"]
-    assert "code" not in shaping(BLOCK)
+    assert "code" not in shaping(NPZ)
 
 
 @pytest.mark.parametrize(

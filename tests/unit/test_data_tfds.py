@@ -20,7 +20,11 @@ from paragone.data import Dataset, load, locate, serializer, tfds_builders
 from paragone.data.batches import train_batches
 
 pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks need
-SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
+FASHION = {
+    "form": "tfds",
+    "builder": "fashion_mnist",
+    "split": {"train": "train[:100]", "test": "test[:50]"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +34,7 @@ def prepared(mirror, tmp_path_factory) -> Path:
     results/ is of a block of 150 images, by_name/ of the builder's name alone.
     """
     folder = tmp_path_factory.mktemp("tfds")
-    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS}
-    prepare("small", folder / "results", folder / "data", str(mirror), block)
+    prepare("small", folder / "results", folder / "data", str(mirror), FASHION)
     prepare("tfds/fashion_mnist", folder / "by_name", folder / "data", str(mirror))
     return folder
 
@@ -51,13 +54,12 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion):
 
 def again(prepared: Path, mirror: Path, **changes: object) -> Path:
     """The manifest with other options. Raises `UserError`."""
-    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS, **changes}
-    folder = prepared / "data"
-    settings = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))}
+    settings = CONFIG_DATA | {"folder": str(prepared / "data")}
+    settings["lock"] = str(lock_of(prepared / "data"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PARAGONE_MIRRORS", str(mirror))
-        source = json.loads(json.dumps(locate.find("mine", block, settings)))
-        return serializer.serialize(source, folder)
+        source = json.loads(json.dumps(locate.find("mine", FASHION | changes, settings)))
+        return serializer.serialize(source, prepared / "data")
 
 
 def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:

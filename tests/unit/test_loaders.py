@@ -1,7 +1,6 @@
 """Loaders yield the batches of the mapped arrays, bit by bit; what they cannot feed is refused."""
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -55,17 +54,6 @@ def test_batches_are_those_of_the_mapped_arrays(dataset, shard, workload):
             assert array.flags.c_contiguous
             assert np.array_equal(array, other)
     assert torch.multiprocessing.active_children() == []
-
-
-@pytest.mark.parametrize("loader", [None, "data_loader"])
-def test_as_many_steps_as_are_asked_for_over_whole_epochs(loader):
-    """An epoch of the run has three steps, a pass over the data has four."""
-    whole = replace(spec_of(None), steps_per_epoch=None)
-    expected = itertools.chain(*(train_batches(IMAGES, whole, epoch) for epoch in (5, 6)))
-    batches = list(train_batches(IMAGES, spec_of(loader), 5, steps=6))
-    assert len(batches) == 6
-    for (inputs, _), (right, _) in zip(batches, expected, strict=False):
-        assert np.array_equal(inputs, right)
 
 
 def test_a_loader_trains_to_the_last_bit_as_the_arrays_do():

@@ -9,13 +9,14 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
+from made_images import number_images
 from unit.make_processes import make_process
 from workspace import changed, make_spec
 
+from paragone import engines
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.data import Dataset
 from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
@@ -41,7 +42,7 @@ class Clock:
         return self.now
 
 
-class Engine:
+class Engine(engines.Engine):
     """`losses`: of the epochs, in turn; the run stops with an error after as many."""
 
     shard = WHOLE
@@ -52,14 +53,8 @@ class Engine:
         self.trained: list[tuple] = []
         self.peak = 1
 
-    def build(self, *_: object) -> None:
-        self._weights = {"0.dense.kernel": np.zeros((4, 3)), "0.dense.bias": np.zeros(3)}
-
     def weights(self) -> dict[str, np.ndarray]:
-        return self._weights
-
-    def set_weights(self, weights: dict[str, np.ndarray]) -> None:
-        self._weights = weights
+        return {"0.dense.kernel": np.zeros((4, 3)), "0.dense.bias": np.zeros(3)}
 
     def snapshot(self) -> list:
         return [*self.trained]
@@ -109,14 +104,8 @@ class Engine:
     def unsupported(self, error: Exception) -> bool:
         return "no deterministic kernel" in str(error)
 
-    def out_of_memory(self, error: Exception) -> bool:
-        return False
-
     def save(self, folder) -> None:
         self.clock.now += SAVING
-
-    def load(self, folder) -> None:
-        assert folder.is_dir()
 
 
 @pytest.fixture
@@ -126,15 +115,6 @@ def clock(monkeypatch) -> Clock:
     monkeypatch.setattr("paragone.training.clocks.age", lambda moment: 0.0)
     monkeypatch.setattr("paragone.machine.process_entry.age", lambda moment=None: 0.0)
     return made
-
-
-def dataset() -> Dataset:
-    """Labels are the indices of their examples."""
-
-    def split(examples: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.zeros((examples, 1, 1, 1), np.uint8), np.arange(examples, dtype=np.int32)
-
-    return Dataset("d", "real", "e", *split(100), *split(50), ("a", "b", "c"), None, "0" * 64)
 
 
 def spec(**changes) -> Spec:
@@ -153,7 +133,9 @@ def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
     in_the_end = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
     state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
     state |= {"host": HostWatch([os.getpid()]), "speed_window": in_the_end}
-    result = train(Run(engine=engine, spec=asked or spec(), dataset=dataset(), threads=1, **state))
+    result = train(
+        Run(engine=engine, spec=asked or spec(), dataset=number_images(), threads=1, **state)
+    )
     return SimpleNamespace(outcome=result.record, ledger=ledger, peak=result.peak_device_bytes)
 
 
