@@ -2,7 +2,9 @@
 
 import copy
 import fcntl
+import functools
 import json
+import operator
 import os
 import resource
 import shutil
@@ -146,6 +148,16 @@ def changed(
     data["workload"] |= workload or {}
     data["backend"] |= backend or {}
     return replace(msgspec.convert(data, Spec), **fields)
+
+
+def put(document: Any, path: str, value: object) -> None:
+    """Set what a path of keys and indices leads to, such as `epochs.0.steps`; `...` removes it."""
+    *parents, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    at = functools.reduce(operator.getitem, parents, document)
+    if value is ...:
+        del at[last]
+    else:
+        at[last] = value
 
 
 def environment(**changes: str) -> dict[str, str]:

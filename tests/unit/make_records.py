@@ -41,6 +41,7 @@ PROVEN = {("fashion-conv", name): True for name in LABELS}  # parity, by workloa
 EFFICIENCY = {"train_flop_per_example": 2_206_464, "counter": "torch.utils.flop_counter"}
 MODEL = {"parameters": 108_810, "initializer": "keras", "initial_weights": "b" * 64}
 MODEL |= {"final_weights": None}
+TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
 INPUT_SHAPES = {"fashion_mnist": [28, 28, 1], "cats_vs_dogs": [224, 224, 3], "reuters": [300]}
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from make_records import (
+    TUNED,
     make_record,
     sealed,
     speed,
@@ -96,15 +97,6 @@ def test_a_run_whose_first_steps_fail_has_no_speed(tmp_path):
     assert runs["steady_examples_per_second"].isna().tolist() == [True, False]
 
 
-def test_every_status_stays_a_row(tmp_path):
-    statuses = ["completed", "diverged", "out_of_memory", "unavailable"]
-    made = [make_record(seed=k, status=status) for k, status in enumerate(statuses)]
-    runs, epochs = run_collect(tmp_path, made, passing(tmp_path))
-    assert sorted(runs["status"]) == sorted(statuses)
-    assert runs.loc[runs["status"] != "completed", "reason"].notna().all()
-    assert epochs["train_loss"].isna().sum() == 1  # the epoch that diverged
-
-
 def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys):
     path = write_records(tmp_path, [make_record()])[0]
     path.write_text(path.read_text().replace('"status": "completed"', '"status": "fine"'))
@@ -123,22 +115,6 @@ def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys):
 def test_the_same_run_twice_is_an_error():
     with pytest.raises(UserError, match="more than once"):
         tidy.tables(typed([make_record(), make_record()]), "one", {})
-
-
-def test_experiments_share_runs(tmp_path):
-    shared, other = make_record("torch"), make_record("torch-xla")
-    parity = passing(tmp_path)
-    run_collect(tmp_path, [shared], parity, "one")
-    run_collect(tmp_path, [shared, other], parity, "two")
-    outputs = [tmp_path / "all.csv", tmp_path / "all.parquet"]
-    parts = [str(tmp_path / f"{name}.runs.parquet") for name in ("one", "two")]
-    collect.main(["join", "--tables", *parts, "--output", *map(str, outputs)])
-    whole = pd.read_csv(outputs[0]).set_index("run")["experiment"].to_dict()
-    assert whole == {shared["run"]: "one two", other["run"]: "two"}
-    assert len(tidy.read(outputs[1])) == 2
-    epochs = [str(tmp_path / f"{name}.epochs.parquet") for name in ("one", "two")]
-    collect.main(["join", "--tables", *epochs, "--output", str(tmp_path / "epochs.csv")])
-    assert len(pd.read_csv(tmp_path / "epochs.csv")) == 6
 
 
 def test_machines_editions_and_batches_are_never_pooled():
@@ -170,9 +146,6 @@ def test_precisions_are_series_of_their_own_and_compared():
     assert [len(one.runs) for one in series] == [1, 2]
     compared = differences(runs, {"torch": "PyTorch"})[["first", "second"]].drop_duplicates()
     assert compared.to_numpy().tolist() == [["PyTorch (bfloat16)", "PyTorch"]]
-
-
-TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
 
 
 def test_variants_are_compared_within_a_tuning_and_each_with_itself():

@@ -3,7 +3,6 @@
 import math
 from copy import deepcopy
 
-import pandas as pd
 import pytest
 from make_contests import valid_contests, windows
 from make_records import make_record
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from workspace import CONFIG, ROOT
 
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, all_decided, verdicts
+from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, all_decided, verdicts
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.expand import expand, timed_in_turn
@@ -58,42 +57,12 @@ def test_a_round_that_one_variant_lacks_is_left_out():
     assert rows[0]["effect"] == pytest.approx(math.sqrt(3))
 
 
-@pytest.mark.parametrize(
-    ("torch", "relation", "winner"),
-    [
-        ([120, 121, 119, 120, 122], BETTER, "PyTorch"),
-        ([80, 81, 79, 80, 82], BETTER, "JAX"),
-        ([101, 100, 99, 100, 101], EQUAL, ""),
-        ([140, 90, 120, 85, 130], UNDECIDED, ""),
-        ([200, 200], UNDECIDED, ""),  # two contests decide nothing
-    ],
-)
-def test_verdicts(torch, relation, winner):
-    (row,) = rows_of({"torch": [[speed] for speed in torch], "jax": [[100]] * len(torch)})
-    assert (row["relation"], row["winner"]) == (relation, winner)
-    assert row["low"] < row["effect"] < row["high"]
-
-
-def test_the_contests_that_would_decide():
-    """Their effects vary by 0.02: the fewest find 20 %, and to show equality takes more."""
-    by_factor = [
-        rows_of(
-            {"torch": [[100 * factor * math.exp(x)] for x in (-0.02, 0, 0.02)], "jax": [[100]] * 3}
-        )
-        for factor in (1.2, 1.0)
-    ]
-    needed = [rows[0]["needed"] for rows in by_factor]
-    assert 3 <= needed[0] < needed[1] <= 12
-
-
 def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
     table = windows({"torch": [[200]] * 3, "jax": [[None]] * 3})
     table.loc[table["backend"] == "jax", "status"] = "out_of_memory"
     (row,) = verdicts(table, LABELS).to_dict("records")
-    assert (row["relation"], row["second_lacks"]) == (
-        NOT_COMPARED,
-        "out of memory (all 3 contests)",
-    )
+    assert row["relation"] == NOT_COMPARED
+    assert row["second_lacks"] == "out of memory (all 3 contests)"
 
 
 def test_the_first_answer_is_of_speeds_alone():
@@ -103,10 +72,8 @@ def test_the_first_answer_is_of_speeds_alone():
     table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
     (answer,) = of_contests("Which?", table, LABELS).answers
     assert (answer.lead, answer.picture.measured) == ("Which?", "3 contests")
-    assert {one.label: one.speed for one in answer.picture.variants} == {
-        "PyTorch": 100.5,
-        "JAX": 50.25,
-    }
+    speeds = {one.label: one.speed for one in answer.picture.variants}
+    assert speeds == {"PyTorch": 100.5, "JAX": 50.25}
     assert answer.cautions[0].startswith("BUSY MACHINE")
     (nothing,) = of_contests("Which?", table[:0], LABELS).answers
     assert nothing.text == "No contest times two of its variants."
@@ -124,23 +91,12 @@ def test_what_compares_nothing_is_not_decided():
     assert not all_decided(record_of({"torch": [[140], [90], [120]], "jax": [[100]] * 3}))
 
 
-def test_machines_are_kept_apart():
-    both = pd.concat(
-        [
-            windows({"torch": [[200]] * 3, "jax": [[100]] * 3}, machine="one"),
-            windows({"torch": [[100]] * 3, "jax": [[200]] * 3}, machine="two"),
-        ]
-    )
-    assert sorted(verdicts(both, LABELS)["effect"]) == pytest.approx([0.5, 2])
-
-
 def test_runs_without_a_window_have_the_speed_of_their_contests():
-    made = [
-        make_record(backend, seed=seed) for backend in ("torch", "torch-xla") for seed in (0, 1)
-    ]
+    backends = ("torch", "torch-xla")
+    made = [make_record(backend, seed=seed) for backend in backends for seed in (0, 1)]
     for record in made:
         record["window"] = record["processes"][0]["window"] = []
-    proven = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
+    proven = {("fashion-conv", backend): True for backend in backends}
     alone, _ = tidy.tables(typed_runs(made), "one", proven)
     table = windows({"torch": [[100, 120], [130, 130]], "torch-xla": [[None]]})
     for column in ("workload", "global_batch", "machine", "data_edition"):
@@ -156,11 +112,10 @@ def test_variants_of_one_work_are_timed_together():
     config = {**CONFIG, "seed": 0, "experiments": {"asked": ASKED}}
     asked = timed_in_turn(config, "asked", expand(config, "asked"))
     assert [question.contests for question in asked] == [3, 3, 3]
-    assert [
-        (spec.global_batch, sorted(spec.backend.name for spec in question.variants))
-        for question in asked
-        for spec in question.variants[:1]
-    ] == [(64, ["jax", "torch"]), (128, ["jax", "torch"]), (256, ["torch"])]
+    batches = [{spec.global_batch for spec in question.variants} for question in asked]
+    assert batches == [{64}, {128}, {256}]
+    names = [sorted(spec.backend.name for spec in question.variants) for question in asked]
+    assert names == [["jax", "torch"], ["jax", "torch"], ["torch"]]
     assert {spec.seed for question in asked for spec in question.variants} == {0}
     others = [
         {**config, "contest": {**CONFIG["contest"], key: value}}

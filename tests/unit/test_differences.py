@@ -117,11 +117,7 @@ def relations(*rows: tuple) -> pd.DataFrame:
             "winner": "".join(winner),
             "effect": effect,
             "ratio": True,
-            "p_adjusted": 0.01
-            if relation == BETTER
-            else math.nan
-            if relation == NOT_COMPARED
-            else 1.0,
+            "p_adjusted": {BETTER: 0.01, NOT_COMPARED: math.nan}.get(relation, 1.0),
             "tuning": "as-installed",
         }
         for first, second, relation, effect, *winner in rows

@@ -101,18 +101,13 @@ def test_predictions_name_the_label_first(everything):
 
 def test_where_backends_disagree_each_says_what_it_saw(tmp_path):
     drawing = Drawing.of(tmp_path, [make_record("torch"), make_record("torch-xla")])
-    (path,) = [one for one in drawing.files["predictions"] if "torch-xla" in one.parent.name]
+    _, path = drawing.files["predictions"]
     found = make_predictions(0)
     found["predictions"][0] = CLASS_NAMES.index("Bag")  # the other one is right
     np.savez(path, **found)
     axes = drawing.figure("predictions").axes[0]
     texts = [text.get_text() for text in axes.texts]
-    first = texts[: texts.index("Trouser")]
-    assert first == [
-        "T-shirt/top",
-        "\N{RIGHTWARDS ARROW} T-shirt/top",
-        "\N{RIGHTWARDS ARROW} Bag \N{BALLOT X}",
-    ]
+    assert texts[: texts.index("Trouser")] == ["T-shirt/top", "→ T-shirt/top", "→ Bag ✗"]
     assert axes.patches[0].get_linestyle() == "--"
     colors = [line.get_color() for line in axes.lines]
     assert colors == [PALETTE["torch"], PALETTE["torch-xla"]]

@@ -144,18 +144,8 @@ def test_two_workloads_are_two_series_and_no_target_names_the_key(tmp_path, caps
     assert medians["n"].tolist() == [3, 3]
 
 
-@pytest.fixture(scope="module")
-def drawing(drawings):
-    return drawings["epoch_time"]
-
-
-@pytest.fixture(scope="module")
-def epochs(shown):
-    return shown["epoch_time"]
-
-
-def test_epoch_times_are_extrapolated_from_the_records(drawing, epochs):
-    rows, made = epochs, drawing.made
+def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
+    rows, made = shown["epoch_time"], drawings["epoch_time"].made
     medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
     here = medians[(medians["series"] == "PyTorch") & medians["x"].str.contains("batch 64")]
     seconds = [23_262 / speed(one) for one in of_cell(made, "torch", 1, 64)]
@@ -169,8 +159,8 @@ def test_epoch_times_are_extrapolated_from_the_records(drawing, epochs):
             assert runs[one["run"]] == pytest.approx(23_262 / speed(one))
 
 
-def test_speed_up_pairs_seeds(drawing, epochs):
-    rows, made = epochs, drawing.made
+def test_speed_up_pairs_seeds(drawings, shown):
+    rows, made = shown["epoch_time"], drawings["epoch_time"].made
     here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
     one, two = (of_cell(made, "torch-xla", count, 64) for count in (1, 2))
     ratios = [speed(b) / speed(a) for a, b in zip(one, two, strict=True)]
@@ -190,17 +180,12 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     assert not median["extrapolated"]
 
 
-def test_values_are_drawn_once_each_and_side_by_side(drawing, epochs):
-    panels = drawing.figure("epoch_time", "mirrored_mobilenet").axes
-    for axes, shown in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):
-        rows = epochs[epochs["panel"].isin(shown)]
-        values = rows.loc[rows["kind"].isin(["published", "median"]), "value"]
-        points = [
-            point
-            for line in axes.lines
-            if line.get_marker() != "None"
-            for point in line.get_xydata()
-            if not np.isnan(point[1])
-        ]
+def test_values_are_drawn_once_each_and_side_by_side(drawings, shown):
+    panels = drawings["epoch_time"].figure("epoch_time", "mirrored_mobilenet").axes
+    drawn = shown["epoch_time"][shown["epoch_time"]["kind"].isin(["published", "median"])]
+    for axes, names in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):
+        values = drawn.loc[drawn["panel"].isin(names), "value"]
+        marked = [line.get_xydata() for line in axes.lines if line.get_marker() != "None"]
+        points = [point for each in marked for point in each if not np.isnan(point[1])]
         assert sorted(y for _, y in points) == pytest.approx(sorted(values))
         assert len({round(x, 3) for x, _ in points}) == len(points)

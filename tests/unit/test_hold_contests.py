@@ -81,12 +81,6 @@ def test_variants_that_do_not_fit_together_are_timed_one_at_a_time(
     assert replace(made, seconds=20) == replace(attempts[held], seconds=20)
 
 
-def test_where_no_variant_has_a_window_one_sentence_says_why(monkeypatch):
-    monkeypatch.setattr(hold_contests, "attempt", lambda *_, together: contest(0, 1))
-    with pytest.raises(UserError, match="no variant was timed; full"):
-        hold_contests.hold(OPTIONS, [], [])
-
-
 def test_a_variant_runs_with_the_python_of_its_environment(tmp_path):
     spec = contest().contestants[0].spec
     other = tmp_path / "jax.txt"

@@ -19,15 +19,8 @@ DATASET = make_images(train=72)  # nine batches of 8, or of 16 four and a half
 def trained(steps_per_call: int, batch: int) -> tuple[Weights, int, list]:
     """Weights and updates after two epochs, and the metrics of each; the last batch may be partial."""
     tuning = Tuned(options={"steps_per_call": steps_per_call} if steps_per_call > 1 else {})
-    spec = make_spec(
-        "fashion-cnn",
-        "jax",
-        global_batch=batch,
-        steps_per_epoch=None,
-        precision="float64",
-        tuning=tuning,
-    )
-    spec = changed(spec, {"partial_batch": "keep"})
+    spec = make_spec("fashion-cnn", "jax", global_batch=batch, precision="float64", tuning=tuning)
+    spec = changed(spec, {"partial_batch": "keep"}, steps_per_epoch=None)
     engine = Jax()
     engine.build(spec, DATASET, 1)
     shapes = {name: values.shape for name, values in engine.weights().items()}

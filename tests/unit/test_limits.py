@@ -12,6 +12,7 @@ from workspace import ROOT, call, run_python
 from paragone.machine import cgroups, limits
 
 MIB = 2**20
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
 
 @pytest.fixture
@@ -20,10 +21,10 @@ def tree(tmp_path, monkeypatch):
     monkeypatch.setattr(cgroups, "_MOUNT", tmp_path / "cgroup")
     monkeypatch.setattr(cgroups, "_MEMBERSHIP", tmp_path / "membership")
 
-    def make(membership: str, **files: object) -> None:
+    def make(membership: str, files: dict[str, object]) -> None:
         (tmp_path / "membership").write_text(membership)
         for name, value in files.items():
-            path = tmp_path / "cgroup" / name.replace("__", "/").replace("_DOT_", ".")
+            path = tmp_path / "cgroup" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{value}\n")
 
@@ -35,31 +36,31 @@ def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, 
     limit = limit if limit == "max" else limit * MIB
     stat = f"anon 5\ninactive_file {cached * MIB}\nactive_file 7"
     names = {"max": limit, "current": used * MIB, "stat": stat}
-    return {f"{folder}memory_DOT_{name}": value for name, value in names.items()}
+    return {f"{folder}memory.{name}": value for name, value in names.items()}
 
 
 def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, object]:
     """The same of version 1."""
     stat = f"inactive_file 1\ntotal_inactive_file {cached * MIB}"
     names = {"limit_in_bytes": limit * MIB, "usage_in_bytes": used * MIB, "stat": stat}
-    return {f"{folder}memory_DOT_{name}": value for name, value in names.items()}
+    return {f"{folder}memory.{name}": value for name, value in names.items()}
 
 
 @pytest.mark.parametrize(
     ("membership", "files", "left"),
     [
-        ("0::/job/step", second("job__step__", 100, 60, 10) | second("job__", "max", 0), 50),
-        ("0::/job/step", second("job__step__", "max", 60) | second("job__", 100, 80), 20),
+        ("0::/job/step", second("job/step/", 100, 60, 10) | second("job/", "max", 0), 50),
+        ("0::/job/step", second("job/step/", "max", 60) | second("job/", 100, 80), 20),
         ("0::/", second("", 100, 60), 40),  # a container of its own name space
-        ("4:cpu:/\n3:memory:/job", first("memory__job__", 100, 70, 5) | first("memory__", 200, 90), 35),
-        ("3:memory:/docker/abc", first("memory__", 100, 60), 40),  # that sees its own group alone
-        ("0::/job", second("job__", "max", 60), None),
-        ("3:cpu:/job", first("memory__job__", 100, 60), None),
+        ("4:cpu:/\n3:memory:/job", first("memory/job/", 100, 70, 5) | first("memory/", 200, 90), 35),
+        ("3:memory:/docker/abc", first("memory/", 100, 60), 40),  # that sees its own group alone
+        ("0::/job", second("job/", "max", 60), None),
+        ("3:cpu:/job", first("memory/job/", 100, 60), None),
         ("", {}, None),
     ],
 )  # fmt: skip
 def test_the_tightest_limit_counts(tree, membership, files, left):
-    tree(membership, **files)
+    tree(membership, files)
     assert cgroups.available_bytes() == (None if left is None else left * MIB)
     free = psutil.virtual_memory().available
     expected = free if left is None else left * MIB
@@ -69,15 +70,15 @@ def test_the_tightest_limit_counts(tree, membership, files, left):
 @pytest.mark.parametrize(
     ("membership", "file", "text", "counts"),
     [
-        ("0::/job", "job__memory_DOT_events", "oom 2\noom_kill 1", (1, 2)),
-        ("0::/job", "job__memory_DOT_events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
-        ("3:memory:/job", "memory__job__memory_DOT_oom_control", "under_oom 0\noom_kill 3", (3, 0)),
-        ("3:memory:/job", "memory__job__memory_DOT_failcnt", "4", (0, 4)),
-        ("", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
+        ("0::/job", "job/memory.events", "oom 2\noom_kill 1", (1, 2)),
+        ("0::/job", "job/memory.events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
+        ("3:memory:/job", "memory/job/memory.oom_control", "under_oom 0\noom_kill 3", (3, 0)),
+        ("3:memory:/job", "memory/job/memory.failcnt", "4", (0, 4)),
+        ("", "cpu.stat", "throttled_usec 5", (0, 0)),
     ],
 )
 def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, counts):
-    tree(membership, **{file: text})
+    tree(membership, {file: text})
     assert cgroups.memory_counts() == counts
 
 
@@ -108,19 +109,15 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
 @pytest.mark.parametrize(
     ("membership", "files", "cores"),
     [
-        ("0::/job", {"job__cpu_DOT_max": "250000 100000", "cpu_DOT_max": "max 100000"}, 2.5),
-        ("0::/job", {"job__cpu_DOT_max": "max 100000"}, None),
-        (
-            "4:cpu:/job",
-            {"cpu__job__cpu_DOT_cfs_quota_us": 50_000, "cpu__job__cpu_DOT_cfs_period_us": 100_000},
-            0.5,
-        ),
-        ("4:cpu:/", {"cpu__cpu_DOT_cfs_quota_us": -1, "cpu__cpu_DOT_cfs_period_us": 100_000}, None),
+        ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "max 100000"}, 2.5),
+        ("0::/job", {"job/cpu.max": "max 100000"}, None),
+        ("4:cpu:/job", {f"cpu/job/{QUOTA}": 50_000, f"cpu/job/{PERIOD}": 100_000}, 0.5),
+        ("4:cpu:/", {f"cpu/{QUOTA}": -1, f"cpu/{PERIOD}": 100_000}, None),
         ("", {}, None),
     ],
 )
 def test_threads_follow_the_quota(tree, membership, files, cores):
-    tree(membership, **files)
+    tree(membership, files)
     assert cgroups.cpu_quota() == cores
     before = os.sched_getaffinity(0)
     try:
