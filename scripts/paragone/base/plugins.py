@@ -122,7 +122,9 @@ def files_of(inside: str) -> list[Path]:
 def caption(kind: str, name: str) -> str | None:
     """The caption of a plugin's figure or table (`kind`); None for one of the project."""
     file = file_of(f"reporting/{kind}/{name}.py")
-    return None if file is None or _own(file) else str(file.with_suffix(".rst"))
+    if file is None or file.is_relative_to(LIBRARY):
+        return None
+    return str(file.with_suffix(".rst"))
 
 
 def environment(name: str) -> str | None:
@@ -165,10 +167,6 @@ def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
 def keys(inside: str) -> list[str]:
     """The keys of a table, those of plugins included, read without importing a framework."""
     return [key for file in files_of(inside) for key in keys_of(file, TABLES[inside])]
-
-
-def _own(file: Path) -> bool:
-    return file.is_relative_to(LIBRARY)
 
 
 @contextmanager

@@ -75,7 +75,16 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
         official = Address(title, raw, urls)
     found, reason = search(dataset, editions, mirrors, official, folder)
     if found:
-        files = _described(found, editions)
+        checked = editions[found.edition]
+        files: list[dict[str, Any]] = [
+            {
+                "name": name,
+                "path": str(path.resolve()),
+                "bytes": path.stat().st_size,
+                "sha256": checked[name],
+            }
+            for name, path in found.files.items()
+        ]
         return _source(dataset, block, found.edition, found.origin, files)
     if settings["source"] == "real":
         raise UserError(
@@ -168,18 +177,6 @@ def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict
             ]
             return _source(dataset, block, edition, "arrays in the data folder", unread)
     return None
-
-
-def _described(found: Found, editions: Editions) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "path": str(path.resolve()),
-            "bytes": path.stat().st_size,
-            "sha256": editions[found.edition][name],
-        }
-        for name, path in found.files.items()
-    ]
 
 
 def _synthetic(dataset: str, block: dict, reason: str) -> dict:

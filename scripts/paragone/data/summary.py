@@ -3,7 +3,7 @@
 import base64
 import io
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,7 @@ def summarize(
         )
     if not any(examples["test"]):
         raise UserError(f"{labels_from or 'the labels'}: no test example has a class to predict")
-    low, high = float(_over(inputs, np.min).min()), float(_over(inputs, np.max).max())
+    low, high = _range(inputs)
     counted = {words: count for words, count in (treated or {}).items() if count}
     if any(ignored.values()):
         counted["labels that are ignored"] = sum(ignored.values())
@@ -121,7 +121,7 @@ def _checked_range(labels: dict[str, np.ndarray], labels_from: str) -> tuple[flo
                 f"{labels_from}: a target has the same value in all examples of the {split} split; "
                 "leave it out"
             )
-    return float(_over(labels, np.min).min()), float(_over(labels, np.max).max())
+    return _range(labels)
 
 
 def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
@@ -129,8 +129,10 @@ def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
         yield array[start : start + ROWS]
 
 
-def _over(arrays: dict[str, np.ndarray], function: Callable[[np.ndarray], float]) -> np.ndarray:
-    return np.array([function(part) for each in arrays.values() for part in _parts(each)])
+def _range(arrays: dict[str, np.ndarray]) -> tuple[float, float]:
+    """The lowest and the highest value of both splits."""
+    ends = [float(pick(each)) for each in arrays.values() for pick in (np.min, np.max)]
+    return min(ends), max(ends)
 
 
 def _unknown(rows: np.ndarray) -> float:

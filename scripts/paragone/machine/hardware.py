@@ -17,20 +17,15 @@ def describe() -> Machine:
     Memory is in GiB: the kernel's own share of it differs from boot to boot. What a single process may
     use of the machine is no part of it.
     """
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    processors = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     machine: dict[str, Any] = {
         "host": platform.node(),
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": next(processors, platform.machine()),
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "accelerators": nvml.names(),
         "driver": nvml.driver(),
     }
     return Machine(fingerprint=digests.sha256_of(machine), **machine)
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()

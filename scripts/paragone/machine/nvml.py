@@ -29,12 +29,12 @@ class State(NamedTuple):
 
 def names() -> list[str]:
     """Return the accelerators' names, in the library's order; none where there is no library."""
-    return [_text(pynvml.nvmlDeviceGetName(handle)) for handle in _handles()]
+    return [pynvml.nvmlDeviceGetName(handle) for handle in _handles()]
 
 
 def driver() -> str | None:
     """Return the driver's version; None where there is no accelerator."""
-    return _text(pynvml.nvmlSystemGetDriverVersion()) if _handles() else None
+    return pynvml.nvmlSystemGetDriverVersion() if _handles() else None
 
 
 def joules() -> float | None:
@@ -56,8 +56,7 @@ def power_limits() -> list[float] | None:
 
 def uuids() -> list[str] | None:
     """Return what tells accelerators of all hosts apart, whatever number they have here."""
-    found = _of_each(pynvml.nvmlDeviceGetUUID)
-    return None if found is None else [_text(one) for one in found]
+    return _of_each(pynvml.nvmlDeviceGetUUID)
 
 
 def _state(handle: Any) -> State:
@@ -84,7 +83,3 @@ def _handles() -> list[Any]:
         return [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
     except pynvml.NVMLError:  # no library, no driver, or no access
         return []
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value

@@ -5,6 +5,7 @@ import resource
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
@@ -120,8 +121,6 @@ def software() -> dict[str, str]:
     """Return the version of Python, and of each of `PACKAGES` that is installed."""
     versions = {"python": sys.version.split()[0]}
     for package in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
