@@ -30,8 +30,9 @@ from paragone.workers.supervisor import interruptible
 PROGRAM = Path(__file__).with_name("participate.py")
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Hold the contests that are missing, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     parser.add_argument("--question", required=True, help="name of the record")
     parser.add_argument("--specs", nargs="+", required=True, help="one per variant, JSON")
@@ -57,13 +58,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         "--minutes", type=float, required=True, help="of all contests, if three fit"
     )
     parser.add_argument("--record", type=Path, required=True, help="record.json to write")
-    return parser.parse_args(arguments)
-
-
-@entry_point
-def main(arguments: list[str] | None = None) -> None:
-    """Hold the contests that are missing, and write the record."""
-    options = parse(arguments)
+    options = parser.parse_args(arguments)
     specs = [Spec.from_json(text) for text in options.specs]
     dataset = data.load(options.manifest, options.data_folder)
     modules = {module for spec in specs for module in loaded_modules(spec)}

@@ -27,8 +27,9 @@ from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    """Read the command line."""
+@entry_point
+def main() -> None:
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--specs", **several, help="specifications, JSON")
@@ -53,13 +54,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         action="store_true",
         help="probe in this process; the first failure ends it",
     )
-    return parser.parse_args(arguments)
-
-
-@entry_point
-def main() -> None:
-    """Run the program."""
-    options = parse(sys.argv[1:])
+    options = parser.parse_args()
     inputs = Inputs(options)
     compute = first_steps.reference if options.first_steps else observe
     if options.unsupervised:

@@ -35,7 +35,6 @@ OF_FILES = (
 )  # checked by `find` itself
 ALONE = ""  # the name of the experiment of records that belong to none
 
-Verdicts = dict[tuple[str, str], bool | None]  # (workload, backend): passed; None: could not run
 Found = Iterator[tuple[str, Finding]]
 OF_EXPERIMENT: Checks[Callable[[list[RunRecord]], Found]] = Checks()
 
@@ -56,9 +55,7 @@ def find(
     specification.
     """
     broken, files, records = _one_by_one(paths)
-    verdicts: Verdicts = {}
-    for path in parity:
-        verdicts |= parity_reports.read_verdicts(path)
+    verdicts = parity_reports.read_parity(parity)
     texts = [path.read_bytes() for path in manifests]
     sources = {hashlib.sha256(text).hexdigest(): json.loads(text) for text in texts}
     for run, record in records.items():
@@ -163,7 +160,7 @@ def _read(path: Path) -> RunRecord | ContestsRecord | Finding:
         return Finding("record", f"cannot be read: {error}")
 
 
-def _unproven(record: RunRecord, verdicts: Verdicts) -> Found:
+def _unproven(record: RunRecord, verdicts: parity_reports.Parity) -> Found:
     """The rule, and what breaks it, unless the backend has passed the gate."""
     workload, backend = record.spec.workload.name, record.spec.backend.name
     if (workload, backend) not in verdicts:

@@ -1,5 +1,6 @@
 """Parity reports: which backend passed the parity gate for which workload."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import field
@@ -7,7 +8,7 @@ from msgspec import field
 from paragone.base import typed_json
 from paragone.base.typed_json import Part
 
-Parity = dict[tuple[str, str], bool]  # (workload, backend) -> passed
+Parity = Mapping[tuple[str, str], bool | None]  # (workload, backend) -> passed; None: could not run
 
 
 class ParityVerdict(Part, frozen=True):
@@ -29,20 +30,11 @@ class ParityReport(Part, frozen=True):
     backends: dict[str, ParityVerdict]
 
 
-def read_parity(paths: list[Path]) -> Parity:
-    """(workload, backend) -> passed, of the backends that could run. Raises `UserError`."""
+def read_parity(paths: Iterable[Path]) -> Parity:
+    """Read reports: which backends passed. Raises `UserError` if a file is not a parity report."""
+    reports = [typed_json.read(ParityReport, path, "parity report") for path in paths]
     return {
-        cell: passed
-        for path in paths
-        for cell, passed in read_verdicts(path).items()
-        if passed is not None
+        (report.workload, name): verdict.passed
+        for report in reports
+        for name, verdict in report.backends.items()
     }
-
-
-def read_verdicts(path: Path) -> dict[tuple[str, str], bool | None]:
-    """(workload, backend) -> passed, None where the backend could not run.
-
-    Raises `UserError` if the file is not a parity report.
-    """
-    report = typed_json.read(ParityReport, path, "parity report")
-    return {(report.workload, name): one.passed for name, one in report.backends.items()}

@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -59,7 +59,7 @@ class Variant:
         return sum(_cpu_seconds(child.process.pid) for child in self.children)
 
 
-class Turns:
+class Turns(AbstractContextManager["Turns"]):
     """A contest. As a context it ends the processes of all variants.
 
     `cores`: of every variant, which are the same. `seed`: decides the orders. `rounds`: turns of each
@@ -75,9 +75,6 @@ class Turns:
         self.ready_seconds = 0.0
         self._random = np.random.default_rng(seed)
         self._host = HostWatch([os.getpid()])
-
-    def __enter__(self) -> "Turns":
-        return self
 
     def __exit__(self, *_: object) -> None:
         for variant in self.variants:
