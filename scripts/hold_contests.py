@@ -61,8 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     specs = [Spec.from_json(text) for text in options.specs]
     dataset = data.load(options.manifest, options.data_folder)
-    modules = {module for spec in specs for module in loaded_modules(spec)}
-    code = digest_of("hold_contests.py", "participate", *sorted(modules))
+    code = digest_of("hold_contests.py", "participate", *loaded_modules(*specs))
     record = ContestsRecord(
         question=options.question, data=data_read(dataset, specs[0]), planned=options.contests
     )

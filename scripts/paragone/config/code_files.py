@@ -60,10 +60,11 @@ def loaded_by(*modules: str, begin: Iterable[Path] = ()) -> set[Path]:
     return found
 
 
-def loaded_modules(spec: Spec) -> list[str]:
-    """Dotted names of the modules that a run loads by name: its engine, and its loader if it has one."""
-    loader = [f"paragone.data.loaders.{spec.backend.loader}"] if spec.backend.loader else []
-    return [f"paragone.engines.{spec.backend.engine}", *loader]
+def loaded_modules(*specs: Spec) -> list[str]:
+    """Dotted names of the modules that runs load by name: their engines, and loaders if they have some."""
+    backends = [spec.backend for spec in specs]
+    engines = {f"paragone.engines.{backend.engine}" for backend in backends}
+    return sorted(engines.union(f"paragone.data.loaders.{b.loader}" for b in backends if b.loader))
 
 
 def _file(program: str) -> Path:

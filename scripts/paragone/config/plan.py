@@ -239,10 +239,8 @@ class Plan:
 
     def code_of_contests(self, question: str) -> list[str]:
         """The program that holds contests, and the digest of all code that decides their result."""
-        loaded = {
-            module for spec in self.timed[question].variants for module in loaded_modules(spec)
-        }
-        return self.code("hold_contests.py", None, "participate", *sorted(loaded))
+        loaded = loaded_modules(*self.timed[question].variants)
+        return self.code("hold_contests.py", None, "participate", *loaded)
 
     def pythons(self, question: str) -> list[str]:
         """The files that name the Python of each backend in a question."""

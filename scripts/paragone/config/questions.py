@@ -46,15 +46,9 @@ def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
     """The cell of a run: pairs of the keys of `CELL` and their values."""
-    values = {
-        "workload": spec.workload.name,
-        "backend": spec.backend.name,
-        "replicas": spec.replicas,
-        "global_batch": spec.global_batch,
-        "precision": spec.precision,
-        "tuning": spec.tuning_name,
-    }
-    return tuple((key, values[key]) for key in CELL)
+    names = spec.workload.name, spec.backend.name
+    values = *names, spec.replicas, spec.global_batch, spec.precision, spec.tuning_name
+    return tuple(zip(CELL, values, strict=True))
 
 
 def kind(batches: Iterable[tuple[int, int]]) -> str | None:

@@ -129,17 +129,15 @@ def _reached_by_guessing(
     window: of a stream, whose first token is no label. several: an example has any number of classes.
     """
     labels = {split: np.load(folder / f"{split}_labels.npy", mmap_mode="r") for split in SPLITS}
-    if several:
-        found = {
-            split: guessed(MULTI_LABEL, each, each.shape[1])[0] for split, each in labels.items()
-        }
-        return {"majority": found}
-    if summary.classes and window is None:
-        return {"majority": {split: max(n) / sum(n) for split, n in summary.examples.items()}}
-    if window:
-        counts = {split: np.bincount(each[1:]) for split, each in labels.items()}
-        return {"majority": {split: float(n.max() / n.sum()) for split, n in counts.items()}}
-    return {"variance": {split: variance(each) for split, each in labels.items()}}
+    if not summary.classes:
+        return {"variance": {split: variance(each) for split, each in labels.items()}}
+    found = {split: max(counts) / sum(counts) for split, counts in summary.examples.items()}
+    for split, each in labels.items():
+        if several:
+            found[split], _ = guessed(MULTI_LABEL, each, each.shape[1])
+        elif window:
+            found[split] = float(np.bincount(each[1:]).max() / (len(each) - 1))
+    return {"majority": found}
 
 
 def _split(source: dict) -> str:
