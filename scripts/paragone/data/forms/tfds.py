@@ -77,12 +77,15 @@ class _Reader:
         self._features = builder.info.features
         if not isinstance(self._features[self._label], tfds.features.ClassLabel):
             raise UserError(f"{where}.label: {self._label!r} of {builder.name} is no class label")
+        # The builder's name of each split, or of the one from which examples are held out.
+        usual = SPLITS[0] if "held_out" in options else {split: split for split in SPLITS}
+        wanted = options.get("split", usual)
+        self._splits: dict[str, str] = {WHOLE: wanted} if isinstance(wanted, str) else wanted
 
     def raw(self) -> Raw:
         """Streams of the examples; only a feature that gives their order is read at once."""
         info = self._builder.info
         kind, shape, dtype, chunks = self._chunks()
-        named = self._named()
         return Raw(
             kind=kind,
             streams={
@@ -91,39 +94,30 @@ class _Reader:
                     partial(self._checked, chunks, split),
                     f"feature {self._input!r} of {self._builder.name}, split {split!r}",
                 )
-                for name, split in named.items()
+                for name, split in self._splits.items()
             },
             class_names=tuple(self._features[self._label].names),
             made_by=f"tensorflow-datasets {tfds.__version__}",
             shape=shape,
             dtype=dtype,
-            rank=self._rank(named) if "order_by" in self._options else None,
+            rank=self._rank(),
             about={"homepage": info.homepage, "citation": info.citation},
             labels_from=f"feature {self._label!r} of {self._builder.name}",
         )
-
-    def _named(self) -> dict[str, str]:
-        """The builder's name of each split, or of the one from which examples are held out."""
-        wanted = self._options.get("split", SPLITS[0] if "held_out" in self._options else None)
-        if isinstance(wanted, str):
-            return {WHOLE: wanted}
-        return wanted or dict(zip(SPLITS, SPLITS, strict=True))
 
     def encoded(self, examples: int) -> Encoded:
         """The first `examples` encoded training images, see `encoded` of this module."""
         feature = self._features[self._input]
         if not isinstance(feature, tfds.features.Image):
             raise Unavailable(f"{self._builder.name}: {self._input!r} is no image")
-        named = self._named()
         dataset = self._builder.as_dataset(
-            split=named.get(WHOLE) or named[SPLITS[0]],
+            split=self._splits.get(WHOLE) or self._splits[SPLITS[0]],
             decoders={self._input: tfds.decode.SkipDecoding()},
         )
         with self._undamaged():
             files = [example[self._input] for example in tfds.as_numpy(dataset)]
-        if WHOLE in named:
-            rank = self._rank(named) if "order_by" in self._options else None
-            files = [files[index] for index in np.argsort(positions(len(files), rank))]
+        if WHOLE in self._splits:
+            files = [files[index] for index in np.argsort(positions(len(files), self._rank()))]
         _, dtype, resize = self._layout(feature)
         return Encoded(
             Path(self._builder.data_path),
@@ -229,17 +223,18 @@ class _Reader:
             inputs = [read(example[self._input]) for example in some]
             yield inputs, np.array([example[self._label] for example in some])
 
-    def _rank(self, named: dict[str, str]) -> np.ndarray:
-        """The position of each example in the order of the feature `order_by`."""
-        feature = self._options["order_by"]
-        if WHOLE not in named:
+    def _rank(self) -> np.ndarray | None:
+        """The position of each example in the order of the feature `order_by`; None without that key."""
+        if (feature := self._options.get("order_by")) is None:
+            return None
+        if WHOLE not in self._splits:
             raise UserError(f"{self._where}.order_by: nothing is held out; leave it out")
         skipped = {
             name: tfds.decode.SkipDecoding()
             for name, each in self._features.items()
             if isinstance(each, tfds.features.Image)
         }
-        dataset = self._builder.as_dataset(split=named[WHOLE], decoders=skipped)
+        dataset = self._builder.as_dataset(split=self._splits[WHOLE], decoders=skipped)
         try:
             with self._undamaged():
                 values = [example[feature] for example in tfds.as_numpy(dataset)]
