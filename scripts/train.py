@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 from paragone import data
-from paragone.base.errors import Unavailable, entry_point
+from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.run_spec import Spec
 from paragone.machine import process_entry
 from paragone.models.weights import Pretrained
-from paragone.records.run_record import RunRecord
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
@@ -72,18 +71,9 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
 
 
 def trained(run: Run) -> Result:
-    """The result of training, also where the devices are not there."""
+    """The result of training; an error of a plugin's model names its file."""
     try:
         return train(run)
-    except Unavailable as error:
-        record = RunRecord(
-            run=run.spec.name,
-            status="unavailable",
-            reason=str(error),
-            spec=run.spec,
-            processes=run.processes,
-        )
-        return Result(record)
     except Exception as error:
         if blamed := of_own_model(error, run.spec):
             raise blamed from error

@@ -115,8 +115,6 @@ def take_part(options: argparse.Namespace, spec: Spec) -> None:
             profile = profile_steps(
                 engine, module.profile, spec, dataset, threads, meeting, world, pretrained
             )
-        except Unavailable as error:
-            give_up(meeting, "unavailable", str(error))
         except Exception as error:
             if (failure := failure_of(engine, error)) is None:
                 raise

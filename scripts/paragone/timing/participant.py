@@ -3,7 +3,6 @@
 import time
 from multiprocessing.connection import Connection
 
-from paragone.base.errors import Unavailable
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.models.weights import digest
@@ -20,8 +19,6 @@ def take_turns(worker: Worker, link: Connection) -> None:
     """
     try:
         _take_turns(worker, link)
-    except Unavailable as error:
-        send(link, Failed("unavailable", str(error)))
     except Exception as error:
         if (failure := failure_of(worker.engine, error)) is None:
             raise

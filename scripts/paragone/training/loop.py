@@ -110,8 +110,8 @@ def train(run: Run) -> Result:
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
-    `DIVERGED` or not finite, `out_of_memory`, `unsupported`. Raises `Unavailable` if the devices are not
-    there, `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
+    `DIVERGED` or not finite, `out_of_memory`, `unsupported`, and `unavailable` if the devices are not there.
+    Raises `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
     others than asked for.
     """
     data = data_read(run.dataset, run.spec)
@@ -119,15 +119,15 @@ def train(run: Run) -> Result:
     result, measured = Result(record), _Measured()
     try:
         _train(run, result, measured)
-    except Unavailable:
-        raise
     except Exception as error:
-        if result.peak_device_bytes is None and has(run.engine, "devices"):
-            with suppress(Exception):  # report the first error, not this one
-                result.peak_device_bytes = run.engine.peak_device_memory()
         if (failure := failure_of(run.engine, error)) is None:
             raise
         record.status, record.reason = failure
+        if record.status == "unavailable":
+            return result
+        if result.peak_device_bytes is None and has(run.engine, "devices"):
+            with suppress(Exception):  # report the first error, not this one
+                result.peak_device_bytes = run.engine.peak_device_memory()
     if has(run.engine, "devices"):  # the memory may be full before
         record.devices = run.engine.devices
     earlier = record.processes[: -len(run.processes)]
@@ -138,8 +138,11 @@ def train(run: Run) -> Result:
 def failure_of(engine: Engine, error: Exception) -> tuple[str, str] | None:
     """Status and reason of an error that is a result; None for any other.
 
-    Results are a full memory, and an operation without the kernel that was asked for.
+    Results are devices that are not there, a full memory, and an operation without the kernel that was asked
+    for.
     """
+    if isinstance(error, Unavailable):
+        return "unavailable", str(error)
     if isinstance(error, MemoryError) or engine.out_of_memory(error):
         lines = [line.strip() for line in str(error).splitlines()]
         speaking = (one for one in lines if "alloc" in one.lower() or says_memory_is_full(one))

@@ -167,7 +167,7 @@ class _Subject:
     def _train(self) -> RunRecord:
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
             record = train(self._run).record
-        if record.status == "unsupported":
+        if record.status in ("unavailable", "unsupported"):
             raise Unavailable(str(record.reason))
         if record.status == "out_of_memory":
             raise MemoryError(record.reason)
