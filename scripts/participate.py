@@ -10,7 +10,7 @@ from paragone.machine import limits
 from paragone.timing.messages import link
 from paragone.timing.participant import take_turns
 from paragone.training.clocks import Ledger
-from paragone.training.worker import join, of_own_model
+from paragone.training.worker import blaming_own_model, join
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import worker_parser
 
@@ -30,12 +30,8 @@ def main(arguments: list[str] | None = None) -> None:
     keep_programs()
     with meeting.reporting():
         worker = join(options, spec, meeting, ledger)
-        try:
+        with blaming_own_model(spec):
             take_turns(worker, coordinator)
-        except Exception as error:
-            if blamed := of_own_model(error, spec):
-                raise blamed from error
-            raise
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from paragone.models.weights import Pretrained
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.loop import Result, Run, train
+from paragone.training.loop import Run, train
 from paragone.training.speed_window import SpeedWindow
-from paragone.training.worker import join, of_own_model, used
+from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
 
@@ -48,8 +48,9 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         checkpoints=Checkpoints(options.checkpoints, kept, meeting),
         speed_window=window,
     )
-    world, result = run.world, trained(run)
-    record = result.record
+    with blaming_own_model(spec):
+        result = train(run)
+    world, record = run.world, result.record
     if record.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {record.status}: {record.reason}", flush=True)
     process = used(run, record.processes[world.rank - world.workers], result.peak_device_bytes)
@@ -68,16 +69,6 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         run.checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})
-
-
-def trained(run: Run) -> Result:
-    """The result of training; an error of a plugin's model names its file."""
-    try:
-        return train(run)
-    except Exception as error:
-        if blamed := of_own_model(error, run.spec):
-            raise blamed from error
-        raise
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

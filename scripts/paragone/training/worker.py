@@ -2,6 +2,8 @@
 
 import argparse
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import structs
@@ -86,6 +88,17 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
             programs=worker.engine.programs() if opened else None,
         )
     )
+
+
+@contextmanager
+def blaming_own_model(spec: Spec) -> Iterator[None]:
+    """Raise an error of the block as `of_own_model` explains it, if it does."""
+    try:
+        yield
+    except Exception as error:
+        if blamed := of_own_model(error, spec):
+            raise blamed from error
+        raise
 
 
 def of_own_model(error: Exception, spec: Spec) -> UserError | None:
