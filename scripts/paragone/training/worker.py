@@ -28,7 +28,7 @@ from paragone.workers.rendezvous import Rendezvous
 def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> Worker:
     """This process as a worker that has met the others, with its cores, its data and its engine, unbuilt.
 
-    `options`: of `run_options.reading_parser`. Raises `UserError`.
+    `options`: of `run_options.worker_parser`. Raises `UserError`.
     """
     limits.claim_cores(options.threads)
     start = process_entry.at_start()
