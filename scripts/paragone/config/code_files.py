@@ -121,15 +121,14 @@ def _paths(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
     `folders`: of the plugins in use. Rules ask for hundreds of closures of the same modules.
     """
     parts = name.split(".")
-    candidates = [
-        root.joinpath(*parts[:depth], "__init__.py")
-        for root in ROOTS
-        for depth in range(1, len(parts) + 1)
-    ]
+    places = [(root, parts) for root in ROOTS]
     if parts[0] == plugins.LIBRARY.name:
-        candidates += plugins.files_of(f"{'/'.join(parts[1:])}.py")
-        for depth in range(2, len(parts) + 1):
-            candidates += plugins.files_of(f"{'/'.join(parts[1:depth])}/__init__.py")
-    else:  # a program that another one starts, or a module of a workflow of its own
-        candidates += [root.joinpath(*parts).with_suffix(".py") for root in ROOTS]
-    return tuple(path for path in candidates if path.is_file())
+        places += [(folder, parts[1:]) for folder in folders]
+    return tuple(
+        path
+        for place, names in places
+        for depth in range(1, len(names) + 1)
+        for inside in [place.joinpath(*names[:depth])]
+        for path in (inside / "__init__.py", inside.with_suffix(".py"))
+        if path.is_file()
+    )

@@ -187,7 +187,10 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
     if raw.kind in (TEXTS, WORDS):
         shape, dtype = (options.get("length", LENGTH),), np.int32
     if raw.kind == TEXTS:
-        words = Vocabulary(splits.training_inputs(), options.get("words", MOST_WORDS))
+        training = (
+            text for split, _, some, _ in splits.chunks() if split == "train" for text in some
+        )
+        words = Vocabulary(training, options.get("words", MOST_WORDS))
     inputs, labels = (
         {
             split: store.new_array(target / f"{split}_{role}.npy", (count, *shape), dtype)
@@ -320,9 +323,3 @@ class _Splits:
                 whole = isinstance(inputs, np.ndarray)
                 some = inputs[chosen] if whole else list(compress(inputs, chosen))
                 yield split, position[chosen] - first, some, labels[chosen]
-
-    def training_inputs(self) -> Iterator[Any]:
-        """Yield the inputs of the training split, one by one."""
-        for split, _, inputs, _ in self.chunks():
-            if split == "train":
-                yield from inputs
