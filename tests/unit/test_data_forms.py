@@ -60,6 +60,7 @@ def test_arrays_that_cannot_be_read(here):
     np.savez("mine.npz", inputs=DIGITS, labels=LABELS)
     wrong(NPZ | {"held_out": 0.999}, "no example is left", "train")
     wrong(NPZ | {"classes": ["a", "b"]}, "2 names for the 5")
+    wrong(NPZ | {"classes": [*"43210"]}, "another order, which is 0, 1, 2, 3, 4")
     wrong(NPZ | {"inputs": "x"}, "no array 'x'", "it has inputs, labels")
 
 

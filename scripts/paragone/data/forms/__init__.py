@@ -71,7 +71,8 @@ class Raw:
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
     """The content of the files of `source`, the content of source.json, read by its form.
 
-    Raises `UserError` for what cannot be read, and for a number of class names other than that of classes.
+    Raises `UserError` for what cannot be read, for a number of class names other than that of classes, and
+    for the names of classes in another order than theirs.
     """
     module = plugins.load("data/forms", source["parameters"]["form"])
     with plugins.explaining():
@@ -85,6 +86,11 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         raise UserError(
             f"datasets.{source['dataset']}.classes: {len(named)} names for the "
             f"{len(raw.class_names)} classes that there are"
+        )
+    if named != raw.class_names and {*named} == {*raw.class_names}:
+        raise UserError(
+            f"datasets.{source['dataset']}.classes: are the data's own names in another order, which is "
+            f"{', '.join(raw.class_names)}; write that, or leave the key out"
         )
     return replace(raw, class_names=named)
 
