@@ -62,6 +62,9 @@ def test_arrays_that_cannot_be_read(here):
     wrong(NPZ | {"classes": ["a", "b"]}, "2 names for the 5")
     wrong(NPZ | {"classes": [*"43210"]}, "another order, which is 0, 1, 2, 3, 4")
     wrong(NPZ | {"inputs": "x"}, "no array 'x'", "it has inputs, labels")
+    wrong({"form": "arrays", "path": "mine.npz"}, "held_out: there is no test split")
+    both = {"train": "inputs", "test": "inputs"}
+    wrong(NPZ | {"inputs": both}, "held_out: there is a test split")
 
 
 def test_two_splits_of_different_types(here):

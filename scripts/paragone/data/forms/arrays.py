@@ -33,16 +33,13 @@ class _Stored:
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
     """Read inputs, and labels that may be integers or strings, or targets that are numbers."""
     options, where = source["parameters"], f"datasets.{source['dataset']}"
-    named = (WHOLE,) if "held_out" in options else SPLITS
+    learned = next((key for key in ("targets", "indicators") if key in options), "labels")
+    arrays = [options.get(key, key) for key in ("inputs", learned)]
+    several = any(isinstance(each, dict) for each in (source["path"], *arrays))
+    named = SPLITS if several else (WHOLE,)
     inputs, labels = (
-        {
-            name: _open(Path(of_split(source["path"], name)), of_split(options.get(key, key), name))
-            for name in named
-        }
-        for key in (
-            "inputs",
-            next((key for key in ("targets", "indicators") if key in options), "labels"),
-        )
+        {name: _open(Path(of_split(source["path"], name)), of_split(each, name)) for name in named}
+        for each in arrays
     )
     vocabulary, first = options.get("vocabulary"), inputs[named[0]]
     names: tuple[str, ...] = ()
