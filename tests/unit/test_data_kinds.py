@@ -433,7 +433,7 @@ def no_archives() -> None:
 
 
 odd_labels = no_arrays(
-    (DIGITS, LABELS[:, None], "labels of mine.npz", "labels[:, 0]"),
+    (DIGITS, LABELS[:, None], "labels of mine.npz", "labels[..., 0]"),
     (DIGITS, np.eye(5)[LABELS], "labels of mine.npz", "labels.argmax(1)"),
     (DIGITS, LABELS.astype(float), "labels of mine.npz", "labels.astype(int)"),
     (DIGITS, LABELS.astype("S"), "labels of mine.npz", "labels.astype(str)"),
@@ -455,6 +455,8 @@ def positions() -> None:
     assert dataset.class_names == ("ink", "paper")
     assert manifest["majority"]["test"] == np.bincount(dataset.test_labels.ravel()).max() / 640
     assert "40 training and 10 test examples" in Summary(**manifest["summary"]).what
+    deep = arrays(DIGITS[..., None], DIGITS[..., None] > 7)
+    wrong(deep, "labels of mine.npz", "labels[..., 0]")
     one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
     wrong(one_hot, "labels of mine.npz", "labels.argmax(1)")
 

@@ -137,15 +137,15 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
     Raises `UserError` with the remedy for others.
     """
     positions = array.shape[1:]
-    several = positions and positions == inputs.shape[1 : len(array.shape)] and positions != (1,)
+    several = positions == inputs.shape[1 : len(array.shape)] and positions[-1:] != (1,)
     if array.dtype.kind not in "biuU" or (positions and not several):
         numbers = "labels.astype(int), or name them as `targets` if they are numbers"
         of_kind = {"f": numbers, "S": "labels.astype(str)"}.get(array.dtype.kind, "")
         remedy = of_kind if len(array.shape) == 1 else ""
-        if len(array.shape) == 2:
-            remedy = (
-                "labels[:, 0]" if array.shape[1] == 1 else "labels.argmax(1), if they are one-hot"
-            )
+        if positions[-1:] == (1,):
+            remedy = "labels[..., 0]"
+        elif len(array.shape) == 2:
+            remedy = "labels.argmax(1), if they are one-hot"
         raise UserError(
             f"{array.name}: {array.dtype} of shape {array.shape}; labels are integers or strings of shape "
             f"(examples,){remedy and f': store {remedy}'}"
