@@ -437,6 +437,7 @@ odd_labels = no_arrays(
     (DIGITS, np.eye(5)[LABELS], "labels of mine.npz", "labels.argmax(1)"),
     (DIGITS, LABELS.astype(float), "labels of mine.npz", "labels.astype(int)"),
     (DIGITS, LABELS.astype("S"), "labels of mine.npz", "labels.astype(str)"),
+    (DIGITS, np.where(LABELS, "a", " "), "labels of mine.npz", "has an empty label"),
     (DIGITS, LABELS.astype(str).astype(object), "'labels'", "strings by astype(str)"),
 )
 

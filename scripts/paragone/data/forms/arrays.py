@@ -156,6 +156,10 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
         raise UserError(
             f"{array.name}: seems to be one-hot, with a single 1 in each row; store labels.argmax(1)"
         )
+    if found.dtype.kind == "U" and (empty := np.char.strip(found) == "").any():
+        raise UserError(
+            f"{array.name}: row {np.argwhere(empty)[0, 0]} has an empty label; fill it, or leave the row out"
+        )
     return found
 
 
