@@ -128,7 +128,8 @@ def number_columns() -> None:
     assert (dataset.class_names, dataset.train_labels.dtype) == (("odd", "large"), np.int32)
     assert np.array_equal(dataset.test_labels[:, 1], dataset.test_inputs[:, 1] > 3)
     wrong(of(flags, indicators=["n", "large"]), "n, large of", "other values")
-    for cell, words in (("eleven", "row 11 has 'eleven' in column 'n'"), ("inf", "not finite")):
+    for cell in ("eleven", "inf", "NaN", "1e300"):
+        words = f"row 11 has '{cell}' in column 'n'"
         wrong(of(f"{prices}{cell},1,x,2\n", targets=["price"]), words)
 
 

@@ -10,6 +10,7 @@ import lzma
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -126,15 +127,15 @@ def _of_numbers(files: dict[str, Path], options: dict, treated: Counter[str]) ->
 
 def _numbers(file: Path, column: str, values: tuple[str, ...]) -> np.ndarray:
     """The values of a column as float32. Raises `UserError` that names the row of one that is no number."""
-    found = np.empty(len(values), np.float32)
+    found = np.full(len(values), np.nan, np.float32)
     for row, value in enumerate(values):
-        try:
+        with suppress(ValueError), np.errstate(over="ignore"):
             found[row] = float(value)
-        except ValueError:
+        if not np.isfinite(found[row]):
             raise UserError(
-                f"{file}: row {row + 1} has {value!r} in column {column!r}, which is no number; correct it, "
-                "or leave the column out"
-            ) from None
+                f"{file}: row {row + 1} has {value!r} in column {column!r}, which is no number, or none that "
+                "is finite as float32; correct it, or leave the column out"
+            )
     return found
 
 
