@@ -128,6 +128,8 @@ MISTAKES = [
     ("datasets.mine", NPZ | {"indicators": "x", "targets": "y"}),
     ("datasets.mine", TABLE | {"indicators": ["a", "b"]}),
     ("datasets.mine", TABLE | {"columns": ["c"], "indicators": ["a"]}),
+    ("datasets.mine", TABLE | {"columns": ["c", "a"], "indicators": ["a", "b"]}),
+    ("datasets.mine", TABLE | {"columns": ["c", "label"]}),
     ("datasets.mine", TABLE | {"columns": ["c"], "indicators": ["a", "b"], "targets": ["d"]}),
     ("datasets.reuters.editions.synthetic", {"reuters.npz": "0" * 64}),
 ]

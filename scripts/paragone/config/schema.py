@@ -283,8 +283,15 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     words: Count = 20000
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an encoding that Python does not know, and for targets without columns."""
+        """Raise `ValueError` for an encoding that Python does not know, and for columns that do not fit."""
         super().__post_init__()
+        inputs = self.columns or [self.text]
+        named = [*inputs, *(self.targets or self.indicators or [self.label])]
+        if len({*named}) < len(named):
+            twice = next(name for at, name in enumerate(named) if name in named[:at])
+            raise ValueError(
+                f"names the column {twice!r} twice; a model sees it, or learns it: leave one of them out"
+            )
         if (self.targets or self.indicators) and not self.columns:
             raise ValueError("has targets or indicators, no columns; add those that a model sees")
         if self.targets and self.indicators:
