@@ -380,6 +380,9 @@ def of_parquet() -> None:
     columns["text"][6] = None
     parquet.write_table(pa.table(columns), "mine.parquet")
     wrong(block, "row 7 has no 'text'")
+    columns |= {"text": ["a"] * 10, "label": [0.0, 1.0, float("nan")] * 3 + [1.0]}
+    parquet.write_table(pa.table(columns), "mine.parquet")
+    wrong(block, "row 3 has no 'label'")
     columns["text"] = [[f"word {n}"] for n in range(10)]
     parquet.write_table(pa.table(columns), "mine.parquet")
     wrong(block, "'text' holds list<")

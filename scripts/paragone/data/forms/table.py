@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
@@ -168,8 +169,12 @@ def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str])
         if pa.types.is_nested(kind):
             raise UserError(f"{file}: column {name!r} holds {kind}; store a string in each row")
     for batch in table.iter_batches(batch_size=ROWS, columns=names):
-        columns = [batch.column(name).cast(pa.string()).fill_null("") for name in names]
-        yield list(zip(*(column.to_pylist() for column in columns), strict=True))
+        columns = [batch.column(name) for name in names]
+        texts = (
+            pc.if_else(pc.is_null(column, nan_is_null=True), "", column.cast(pa.string()))
+            for column in columns
+        )
+        yield list(zip(*(each.to_pylist() for each in texts), strict=True))
 
 
 def _delimited(
