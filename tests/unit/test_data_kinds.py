@@ -386,6 +386,9 @@ def of_parquet() -> None:
     columns["text"] = [[f"word {n}"] for n in range(10)]
     parquet.write_table(pa.table(columns), "mine.parquet")
     wrong(block, "'text' holds list<")
+    Path("parts").mkdir()
+    Path("mine.parquet").rename("parts/part-0.parquet")
+    wrong(block | {"path": "parts"}, "parts: is a folder; name one file")
 
 
 def scripts() -> None:

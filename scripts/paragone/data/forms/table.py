@@ -143,9 +143,12 @@ def _numbers(file: Path, column: str, values: tuple[str, ...]) -> np.ndarray:
 def _columns(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
     """Yield parts of the rows, the values of these columns as strings.
 
-    Raises `UserError` that names the row, from 1 on after the header, for a field that is empty or missing.
+    Raises `UserError` that names the row, from 1 on after the header, for a field that is empty or missing,
+    and for a folder.
     """
     first = 1
+    if file.is_dir():
+        raise UserError(f"{file}: is a folder; name one file, to which its parts are joined")
     try:
         with file.open("rb") as content:
             columnar = file.suffix == ".parquet" or content.read(4) == b"PAR1"
