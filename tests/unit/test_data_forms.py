@@ -102,6 +102,7 @@ def test_folders_that_cannot_be_read(here):
     pictures(Path("one"), {"a": (0, 0, 0)})
     block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
     wrong(block, "one", "two or more folders")
+    wrong(block | {"path": "one/a/0.png"}, "one/a/0.png: is a file")
     pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
     path = {"train": "two", "test": "one"}
     pictures(Path("one"), {"d": (0, 0, 0)})

@@ -55,6 +55,8 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
     """The names of the classes. Raises `UserError` for folders that are splits, or fewer than two classes."""
+    if not root.is_dir():
+        raise UserError(f"{root}: is a file; name the folder that has one folder for each class")
     inside = [path for path in root.iterdir() if not left_behind(path.name)]
     classes = tuple(sorted(_folders(root), key=by_number))
     splits = [name for name in classes if name.lower() in SPLIT_NAMES]
