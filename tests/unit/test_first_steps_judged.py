@@ -9,6 +9,7 @@ from made_images import make_images
 from msgspec.structs import replace
 from workspace import make_spec
 
+from paragone.base.errors import UserError
 from paragone.config.expand import first_steps as of_run
 from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
@@ -130,3 +131,9 @@ def test_what_a_run_is_compared_with(backend, replicas, strategy, parts):
 
 def test_runs_with_dropout_are_compared_with_nothing():
     assert of_run(make_spec("wide-resnet", "torch")) is None
+
+
+def test_a_batch_larger_than_the_data_is_refused_and_waits_for_no_step():
+    larger = replace(SPEC, global_batch=len(DATASET.train_labels) + 1)
+    with pytest.raises(UserError, match="do not fit into"):
+        first_steps.reference(of_run(larger), DATASET, None)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from paragone import engines
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.data.batches import train_batches
+from paragone.data.batches import train_batches, train_examples
 from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, starting, trainable
@@ -69,9 +69,12 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
     Rates, order and augmentation are those of `definition`. Rounding is the deviation of the reference in the
     run's precision, or more if `SHARE_OF_EXAMPLE` asks for it. If it exceeds `JUDGED`, the only array is
-    "failed", the reason. `spec`: of `expand.first_steps`.
+    "failed", the reason. `spec`: of `expand.first_steps`. Raises `UserError` where no whole batch fits.
     """
-
+    # Otherwise no epoch would ever have a step.
+    replace(spec, steps_per_epoch=1, epochs=spec.workload.accumulated).steps(
+        train_examples(dataset, spec)
+    )
     steps = spec.steps_per_epoch or 0
 
     def taken(precision: str, change: Callable[[tuple], tuple] = lambda batch: batch) -> Weights:
