@@ -72,6 +72,10 @@ def test_streams_that_cannot_be_read(here):
     np.save("own.npy", np.zeros((2, 3), int))
     block = BLOCK | {"path": "own.npy", "unit": "tokens"}
     wrong(block, "integers from 0 on along one axis", name="own")
+    np.save("own.npy", np.array([1, 2**40]))
+    wrong(block, "the token 1099511627776", name="large")
+    np.savez("own.npz", np.zeros(99, int))
+    wrong(block | {"path": "own.npz"}, "tokens are a .npy file", name="npz")
     Path("one.txt").write_text("aaaa")
     wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
 

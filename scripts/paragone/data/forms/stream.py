@@ -16,6 +16,7 @@ from paragone.data.forms import CHUNK_BYTES, WHOLE, Raw, Stream
 from paragone.data.words import split
 
 ROWS = CHUNK_BYTES // 4  # tokens that are read at a time
+MOST = 10_000_000  # different tokens; a model has weights for each
 # By unit: a text's tokens.
 _SPLIT: dict[str, Callable[[str], list[str]]] = {"characters": list, "words": split}
 
@@ -71,7 +72,7 @@ def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         if file.suffix == ".bin":
             tokens: np.ndarray = np.memmap(file, np.uint16, "r")
         else:
-            tokens = np.load(file, mmap_mode="r", allow_pickle=False)
+            tokens = np.lib.format.open_memmap(file, mode="r")
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file}: cannot be read ({error}); tokens are a .npy file, or a .bin file of 16 bits each"
@@ -79,5 +80,9 @@ def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or not len(tokens) or tokens.min() < 0:
         raise UserError(
             f"{file}: {tokens.dtype} of shape {tokens.shape}; tokens are integers from 0 on along one axis"
+        )
+    if tokens.max() >= MOST:
+        raise UserError(
+            f"{file}: has the token {tokens.max()}, and tokens are below {MOST:,}; number them from 0 on"
         )
     return tokens, tuple(map(str, range(int(tokens.max()) + 1)))
