@@ -101,6 +101,11 @@ MISTAKES = [
     (f"{CNN}.learning_rate.schedule", {"name": "polynomial"}, "power", "add it"),
     (f"{CNN}.learning_rate.schedule", {"name": "cosine", "rate": 0.9}, "rate", "leave it out"),
     (f"{CNN}.learning_rate", {"base": 1.0, "unit": "step", "each_step": True}, "each_step"),
+    (
+        f"{CNN}.learning_rate",
+        {"base": 1.0, "decay": [{"after": 3, "factor": 0.1}, {"after": 1, "factor": 0.5}]},
+        "order them",
+    ),
     (f"{CNN}.global_batch", 8, "both global_batch and"),
     (f"{CNN}.precision", "float16", '"float64"'),
     (f"{CNN}.target", {"accuracy": 0.9}, "'patience'", "add it"),

@@ -1,5 +1,6 @@
 """Schedules of the learning rate, as pure functions of how far a run has come."""
 
+import itertools
 import math
 from typing import Annotated, Literal
 
@@ -124,6 +125,11 @@ class LearningRate(Block, frozen=True):
         if self.each_step and self.unit == "step":
             raise ValueError(
                 "has each_step and the unit step, which changes the rate at each step anyway"
+            )
+        after = [step.after for step in self.decay]
+        if any(later <= earlier for earlier, later in itertools.pairwise(after)):
+            raise ValueError(
+                "has a decay whose steps do not follow each other; order them by `after`"
             )
         over = self.schedule.over if self.schedule else None
         if over and self.warmup and over <= self.warmup.length:
