@@ -107,6 +107,8 @@ MISTAKES = [
         "order them",
     ),
     (f"{CNN}.global_batch", 8, "both global_batch and"),
+    (f"{CNN}.input.std", 0, "std: 0: expected a number > 0"),
+    (f"{CNN}.input.mean", "0.5", "write it without quotes"),
     (f"{CNN}.precision", "float16", '"float64"'),
     (f"{CNN}.target", {"accuracy": 0.9}, "'patience'", "add it"),
     (f"{CNN}.task", {"name": "classification", "label_smoothing": 1.0}, "< 1"),

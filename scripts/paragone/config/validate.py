@@ -246,6 +246,9 @@ def _fault_of_union(value: Any, kind: Any, kinds: tuple[Any, ...], path: str) ->
             isinstance(value, dict) and container not in (list, tuple, Literal, str, int, bool)
         ):
             return _fault(value, option, path)
+    numbers = [option for option in kinds if float in (option, *get_args(option)[:1])]
+    if numbers and not isinstance(value, list | dict):
+        return f"{path}: {_said(value, numbers[0], float)}"
     scalars = [option for option in kinds if get_origin(option) is Literal]
     if scalars and not isinstance(value, list | dict):
         return _fault(value, scalars[0], path)
