@@ -5,12 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from made_images import make_images
 from PIL import Image
 from torch import nn
 from torchvision.transforms import functional
+from workspace import changed, make_spec
 
 from paragone.base.errors import UserError
-from paragone.models import between
+from paragone.models import between, create_model
 from paragone.models.torch import MODELS
 
 IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)
@@ -57,3 +59,11 @@ def test_resnet_18_has_the_weights_of_the_source():
     assert model(torch.rand(2, 1, 28, 28)).shape == (2, 10)
     seen = [side[0] for side in sides if len(side)]
     assert seen == [96, 48, 48, 48, 24, 24, 24, 12, 12, 6, 6, 3, 3, 1]
+
+
+@pytest.mark.parametrize("hidden", [8, "8", ["8"]])
+def test_an_option_of_another_type_is_refused(hidden):
+    model = {"name": "mlp", "hidden": hidden}
+    spec = changed(make_spec("fashion-cnn", "torch"), {"model": model})
+    with pytest.raises(UserError, match=r"model\.hidden: mlp takes list\[int\]"):
+        create_model(MODELS, spec, make_images())

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from paragone.base import plugins
@@ -55,6 +56,17 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
         raise UserError(
             f"{where}: {name} takes {signature}, and is given {given}: {error}"
         ) from error
+    for key, value in options.items():
+        kind = getattr(signature.parameters.get(key), "annotation", None)
+        try:
+            # Of Python's own types: what others hold is a plugin's affair.
+            if getattr(kind, "__module__", "") in ("builtins", "types"):
+                msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            wanted = inspect.formatannotation(kind)
+            raise UserError(
+                f"{where}.{key}: {name} takes {wanted}, and is given {value!r}: {error}"
+            ) from error
     with plugins.explaining():
         made = models[name](shape, classes, **options)
     if made is None:
