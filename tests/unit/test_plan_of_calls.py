@@ -10,6 +10,7 @@ from plan import Plan
 from workspace import CONFIG, ROOT, refusing
 
 from paragone.analysis.statistics import fewest
+from paragone.base.errors import UserError
 from paragone.config.plan import EXHIBITS, FIGURES, TABLES
 from paragone.config.questions import cell, compared
 
@@ -129,6 +130,12 @@ def test_a_figure_or_table_that_cannot_be_made_is_refused(kind, known):
         with_exhibits(kind, "mirrored_mobilenet", ["pie"])
     with refusing("batch_size_throughput", "'scaling' needs"):
         with_exhibits(FIGURES, "batch_size_throughput", ["scaling"])
+
+
+def test_an_experiment_with_the_name_of_a_section_is_refused():
+    block = CONFIG["experiments"]["one_device"]
+    with pytest.raises(UserError, match=r"experiments\.device_matmul: is a section"):
+        changed(experiments=CONFIG["experiments"] | {"device_matmul": block})
 
 
 def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():

@@ -117,11 +117,15 @@ class Plan:
                 "again an hour after it, better on another day"
             )
         self.products = products(config)
-        self.sections = {
-            **config["experiments"],
+        tables = {
             "device_matmul": config["matmul"],
             "accelerator_reference": config["accelerator_reference"],
         }
+        if taken := sorted(tables.keys() & self.experiments.keys()):
+            raise UserError(
+                f"experiments.{taken[0]}: is a section of every config; choose another name"
+            )
+        self.sections = {**config["experiments"], **tables}
         self._check_scaling()
         self.reads: dict[str, Callable[[str], list[str]]] = {
             "runs": lambda section: [f"<results>/tables/{section}/runs.parquet"],
