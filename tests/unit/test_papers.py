@@ -135,6 +135,8 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         ("numbers.csv", "experiment,system", "system", ["no column 'experiment'"]),
         ("numbers.csv", "0.25,,nats", "0.25,1,nats", ["line 3", "more than 1 decimals"]),
         ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
+        ("numbers.csv", "0.9,3", "90,3", ["line 2", "test_accuracy 90 is no fraction"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
         ("numbers.csv", "loss,test", "loss,tests", ["line 3", "split 'tests'"]),

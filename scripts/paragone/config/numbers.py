@@ -304,4 +304,10 @@ def _row(cells: dict[str, str], where: str, workloads: dict[str, Any]) -> Row:
         raise UserError(f"{where}: {error}") from None
     if row.decimals is not None and row.decimals < printed:
         raise UserError(f"{where}: value {row.value} has more than {row.decimals} decimals")
+    if row.metric.endswith(("accuracy", "_f1")) and not 0 <= row.number <= 1:
+        raise UserError(f"{where}: {row.metric} {row.value} is no fraction; write 0.884 for 88.4 %")
+    if row.metric.endswith("_time") and row.unit not in _SECONDS:
+        raise UserError(
+            f"{where}: unit {row.unit!r} of a time is none of {', '.join(_SECONDS)}; write the time in one"
+        )
     return row
