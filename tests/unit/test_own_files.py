@@ -155,6 +155,7 @@ def test_what_is_read_and_what_is_passed_over(folder):
     """Locks of an editor are links to nowhere; another system's hidden files are no text."""
     Path("my_folder/engines/.#my_numpy.py").symlink_to("user@host:5")
     Path("my_folder/reporting/figures/._my_figure.py").write_bytes(b"\0\xff")
+    Path(MODEL).write_text(Path(MODEL).read_text(), encoding="utf-8-sig")
     write_files(folder, {"my_folder/reporting/figures/throughput.rst": "Mine."})
     edit(QUESTION, "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
     assert read() == {"my_figure": Exhibit("accuracy at the end", ("runs",))}

@@ -48,7 +48,7 @@ def _values(file: Path) -> dict[str, ast.expr]:
 def parsed(file: Path) -> ast.Module:
     """The syntax of a file; `UserError` with the line that is wrong, or for what cannot be read."""
     try:
-        return ast.parse(file.read_text(encoding="utf-8"))
+        return ast.parse(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         words = (error.strerror or str(error)).lower()
         raise UserError(f"{file}: {words}; correct it, or move it away") from None
