@@ -81,6 +81,7 @@ def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[
 
     Raises `UserError` that names file and key.
     """
+    check(config, dict[str, Any], "config")
     check(config.get("papers", []), list[Text], "papers")
     own = {path.parent.name: path.parent for path in sorted(project.glob(f"papers/*/{FILE}"))}
     named = dict.fromkeys(_folder(name, own).resolve() for name in config.get("papers", []))
