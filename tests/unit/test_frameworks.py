@@ -9,6 +9,7 @@ from importlib import import_module
 
 import pytest
 import yaml
+from parity.probing import probe_command
 from workspace import CONFIG, ROOT, call, make_spec, train_command
 
 from paragone.base.errors import UserError, needing_packages
@@ -92,6 +93,9 @@ def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
     made = record.read(tmp_path / "record.json")
     assert (made.status, made.reason) == ("unavailable", "jax is not installed here")
     assert "Traceback" not in done.stderr
+    line = [*probe_command([spec], [small], [tmp_path / "probe.npz"]), "--unsupervised"]
+    done = call(line, PYTHONPATH=str(tmp_path / "absent"))
+    assert "without result: jax is not installed here" in done.stdout, done.stdout + done.stderr
     with pytest.raises(ModuleNotFoundError), needing_packages():
         import_module("paragone.engines.misspelled")
 
