@@ -74,6 +74,8 @@ def test_streams_that_cannot_be_read(here):
     wrong(block, "integers from 0 on along one axis", name="own")
     np.save("own.npy", np.array([1, 2**40]))
     wrong(block, "the token 1099511627776", name="large")
+    np.arange(99, dtype=np.uint32).tofile("own.bin")
+    wrong(block | {"path": "own.bin"}, "as if tokens had 32 bits", name="wide")
     np.savez("own.npz", np.zeros(99, int))
     wrong(block | {"path": "own.npz"}, "tokens are a .npy file", name="npz")
     Path("one.txt").write_text("aaaa")

@@ -81,6 +81,11 @@ def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         raise UserError(
             f"{file}: {tokens.dtype} of shape {tokens.shape}; tokens are integers from 0 on along one axis"
         )
+    if file.suffix == ".bin" and not tokens[1::2].any():
+        raise UserError(
+            f"{file}: every second token is 0, as if tokens had 32 bits; a .bin file has 16 for each, so "
+            "store them as a .npy file"
+        )
     if tokens.max() >= MOST:
         raise UserError(
             f"{file}: has the token {tokens.max()}, and tokens are below {MOST:,}; number them from 0 on"
