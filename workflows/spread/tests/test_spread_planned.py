@@ -16,6 +16,7 @@ def test_it_has_what_is_judged_at_the_published_protocol():
     rows = [row for block in config["experiments"].values() for row in block["matrix"]]
     assert {(row["workload"], row["global_batch"]) for row in rows} == {
         ("fashion-conv", 1000),
+        ("fashion-conv-128-elu", 1000),
         ("reuters-cnn", 32),
         ("reuters-cnn-double-softmax", 32),
         ("reuters-cnn-keras-2", 32),
@@ -44,5 +45,5 @@ def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
     printed = dry_run(line, made.folder)
     assert "notice: Spread over seeds: tensorflow-handbook-tpu: 20 runs" in printed
     found = job_stats(printed)
-    assert (found["train"], found["tabulate_spread"]) == (20, 1)
+    assert (found["train"], found["tabulate_spread"]) == (2 * SEEDS, 1)
     assert found["spread_tensorflow_handbook_tpu"] == 1
