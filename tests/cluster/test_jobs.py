@@ -137,8 +137,7 @@ def test_variants_take_turns_on_one_node(submitted, cluster):
     made.only(EXPERIMENT, ["torch", "my-torch"], contests=1)
     (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
     path = f"results/contests/{question.name}/1/record.json"
-    done = made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
-    assert done.returncode == 0, done.stdout
+    made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
     (contest,) = contest_record.read(made / path).contests
     assert [each.status for each in contest.contestants] == ["completed"] * 2
     assert (contest.together, len(contest.windows)) == (True, 4)
