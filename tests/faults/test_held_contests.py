@@ -103,7 +103,7 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     line = line_of(small, tmp_path, [spec_of("torch"), spec_of("torch-ddp", 1)])
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
         (kept,) = wait_for(lambda: list(tmp_path.glob("contest-*")), run)
-        alive = wait_for(lambda: participants(run), run) if number == signal.SIGTERM else []
+        alive = wait_for(lambda: participants(run), run)  # of the second contest
         run.send_signal(number)
         assert run.wait(30) == -number
     assert not psutil.wait_procs(alive, 10)[1]

@@ -28,6 +28,7 @@ from paragone.base.processes import environment
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown
 _LABEL = re.compile(r"(\d+): ?(.*)", re.DOTALL)  # of srun --label
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 _printing = Lock()
@@ -156,15 +157,16 @@ def _start(
     prepare: Callable[[], None],
     standard_input: int = subprocess.DEVNULL,
 ) -> Child:
-    process = subprocess.Popen(
-        line,
-        env=variables,
-        stdin=standard_input,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # a process group of its own, so that its helpers end with it
-        preexec_fn=prepare,
-    )
+    with _delaying_signals():
+        process = subprocess.Popen(
+            line,
+            env=variables,
+            stdin=standard_input,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a process group of its own, so that its helpers end with it
+            preexec_fn=prepare,
+        )
     child = Child(process, rank, prefixed)
     child.relay()
     return child
@@ -233,16 +235,29 @@ def _signal_group(group: int, number: int) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let SIGTERM, SIGINT and SIGHUP raise `Interrupted` in the block, once."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
     def interrupt(number: int, _: FrameType | None) -> None:
-        for each in numbers:
+        for each in _SIGNALS:
             signal.signal(each, signal.SIG_IGN)
         raise Interrupted(number)
 
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _delaying_signals() -> Iterator[None]:
+    """Deliver the signals of `interruptible` after the block: Python drops what is raised while it forks."""
+    came: list[int] = []
+    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
