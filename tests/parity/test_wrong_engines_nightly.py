@@ -11,6 +11,7 @@ CELLS = [
     ("torch-xla", "fashion-cnn", "float64", 42),
     ("torch-xla", "wide-resnet", "float64", 8),
     ("jax", "wide-resnet", "float64", 5),
+    ("tensorflow-mirrored", "wide-resnet", "float64", 6),
     ("torch", "fashion-cnn", "float32", 43),
     ("torch", "wide-resnet", "float32", 7),
     ("tensorflow-mirrored", "fashion-cnn", "float32", 43),
