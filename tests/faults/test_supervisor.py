@@ -39,6 +39,25 @@ def test_lines_carry_their_rank_and_keep_their_stream(capfd):
     assert sorted(errors.splitlines()) == [f"[rank {rank}] err {rank}" for rank in range(3)]
 
 
+# Its own SIGTERM comes in a function that Python calls after a fork, and whose exceptions it drops.
+INTERRUPTED_IN_A_FORK = """
+import os, signal, sys
+from paragone.base.errors import Interrupted
+from paragone.workers import supervisor
+def interrupt():
+    signal.raise_signal(signal.SIGTERM)
+os.register_at_fork(after_in_parent=interrupt)
+try:
+    supervisor.run([sys.executable, "-c", "import time; time.sleep(20)"], 1)
+except Interrupted:
+    print("interrupted")
+"""
+
+
+def test_a_signal_that_comes_in_a_fork_is_not_lost():
+    assert run_python(INTERRUPTED_IN_A_FORK).splitlines() == ["interrupted"]
+
+
 @pytest.mark.parametrize(
     ("fault", "status"),
     [("raise SystemExit(3)", 3), ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)],

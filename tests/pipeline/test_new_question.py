@@ -26,7 +26,7 @@ def written(tmp_path: Path, name: str, *options: str, **brief: object) -> tuple[
 
 
 def test_what_it_writes_runs_by_what_it_prints(tmp_path):
-    """Its own test has the gate and a run of each backend."""
+    """The test that it writes passes: it runs the gate and trains on each backend."""
     folder, (data, train, test) = written(tmp_path, "discs_or_crosses")
     for line in (data, f"{train} brief.yaml --dry-run", test):
         text = succeed(shlex.split(line), timeout=600, cwd=folder)

@@ -177,8 +177,8 @@ def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
         begin = rf"\[{spec.workload.name} {spec.backend.name} x.*\] epoch (\d+)/{spec.epochs}: "
         line_of = begin + r"[\d,]+ examples/s, test [a-z ]+ [\d.]+, \d:\d\d:\d\d left$"
         log = (results / f"logs/runs/{made.run}.log").read_text().splitlines()
-        told = [found[1] for line in log if (found := re.search(line_of, line))]
-        assert [*map(int, told)] == list(range(1, spec.epochs + 1))
+        epochs = [match[1] for line in log if (match := re.search(line_of, line))]
+        assert [*map(int, epochs)] == list(range(1, spec.epochs + 1))
         assert {line for line in log if "] epoch " in line} <= printed
 
 

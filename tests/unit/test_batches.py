@@ -44,7 +44,7 @@ def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
 
 @pytest.mark.parametrize(("examples", "buffer"), [(1, 5), (9, 1), (1000, 30), (50, 50), (50, 80)])
 def test_an_order_is_a_permutation_and_with_a_buffer_no_index_comes_too_early(examples, buffer):
-    """The same in every call."""
+    """Each call returns the same order."""
     for order, again in (
         (epoch_order(examples, 7, 3), epoch_order(examples, 7, 3)),
         (buffered_order(examples, buffer, 7, 3), buffered_order(examples, buffer, 7, 3)),

@@ -73,7 +73,7 @@ def arrays(inputs: np.ndarray = DIGITS, labels: np.ndarray = LABELS, **options: 
 
 
 def treated(manifest: dict) -> dict[str, int]:
-    """Of the summary, what was converted or left out: the first three words, and how often."""
+    """Return how often each thing was converted or left out, by the first three words of the summary."""
     return {" ".join(key.split()[:3]): n for key, n in manifest["summary"]["treated"].items()}
 
 

@@ -55,7 +55,7 @@ def power_limits() -> list[float] | None:
 
 
 def uuids() -> list[str] | None:
-    """Return what tells accelerators of all hosts apart, whatever number they have here."""
+    """Return the UUID of each accelerator, unique among hosts as its index is not; None without any."""
     return _of_each(pynvml.nvmlDeviceGetUUID)
 
 

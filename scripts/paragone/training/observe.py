@@ -153,7 +153,7 @@ class _Subject:
         )
 
     def _quicken(self) -> None:
-        """Let the engine tell its first weights, and leave out what nobody looks at here."""
+        """Record the first weights that the engine is given; skip work whose result the gate does not use."""
         right = self.engine.set_weights
 
         def set_weights(weights: Weights) -> None:

@@ -86,8 +86,8 @@ def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
             f"{file}: every second token is 0, as if tokens had 32 bits; a .bin file has 16 for each, so "
             "store them as a .npy file"
         )
-    if tokens.max() >= MOST:
+    if (highest := int(tokens.max())) >= MOST:
         raise UserError(
-            f"{file}: has the token {tokens.max()}, and tokens are below {MOST:,}; number them from 0 on"
+            f"{file}: has the token {highest}, and tokens are below {MOST:,}; number them from 0 on"
         )
-    return tokens, tuple(map(str, range(int(tokens.max()) + 1)))
+    return tokens, tuple(map(str, range(highest + 1)))
