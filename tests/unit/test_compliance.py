@@ -64,6 +64,8 @@ VALUES = [
     ("spec.seed", 7, {"name", "seeds", "read"}),
     ("spec.colour", "red", {"schema", "seeds"}),
     ("spec.deterministic", False, {"name", "read"}),
+    ("spec.workload.train_examples", 60_001, {"name", "read", "examples"}),
+    ("spec.workload.evaluation", {"first": 10_001}, {"name", "read", "examples"}),
     ("reason", "it rained", {"status"}),
     ("status", "diverged", {"status"}),
     ("epochs.3.train_loss", None, {"status"}),

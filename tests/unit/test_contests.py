@@ -52,6 +52,15 @@ def test_contests_are_the_unit_and_the_median_over_rounds_is_their_effect():
     assert (row["n"], row["unit"], row["relation"]) == (3, "contest", UNDECIDED)
 
 
+def test_no_effect_lies_outside_of_an_interval_exactly_where_the_pair_is_decided():
+    """Of one pair the p value is 0.04 alone, and more than 0.05 among three pairs."""
+    speeds = {"torch": [[100]] * 4, "tensorflow-mirrored": [[105], [102], [108], [103]]}
+    rows = rows_of(speeds | {"jax": [[130], [128], [139], [133]]})
+    assert [bool(row["winner"]) for row in rows].count(True) == 2
+    for row in rows:
+        assert bool(row["winner"]) is not (row["low"] <= 1 <= row["high"])
+
+
 def test_a_round_that_one_variant_lacks_is_left_out():
     rows = rows_of({"torch": [[100, None, 300]], "jax": [[100, 100, 100]]})
     assert rows[0]["effect"] == pytest.approx(math.sqrt(3))

@@ -18,6 +18,14 @@ from paragone.models.torch import MODELS
 IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)
 
 
+def test_eager_gpt_has_the_attention_of_pytorch():
+    """Written out, as it is for a compiler in double precision, a step takes a tenth longer or more."""
+    model = MODELS["gpt"]((8,), 5, vocabulary=5, layers=1, heads=1, width=4, dropout=0.0)
+    with torch.profiler.profile() as seen:
+        model(torch.zeros((1, 8), dtype=torch.long))
+    assert "aten::scaled_dot_product_attention" in {event.name for event in seen.events()}
+
+
 def enlarged(images: np.ndarray, size: int) -> np.ndarray:
     """By `between`, as TensorFlow's model and JAX's do it."""
     for axis in (1, 2):

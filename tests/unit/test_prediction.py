@@ -104,8 +104,12 @@ def test_one_stuck_run_of_twenty_is_left_out():
     assert found.scale == pytest.approx(one_more(0.0, known=KNOWN.drop(5)).scale)
     assert one_more(3.0, known=stuck).verdict == DIFFERS
     # What one of 20 runs did, one of 20 others may do: p = 2 / 21.
-    assert one_more(29.0, known=stuck).p == pytest.approx(2 / 21)
-    assert one_more(26.0, known=stuck).verdict == DIFFERS
+    near = one_more(29.0, known=stuck)
+    assert near.p == pytest.approx(2 / 21)
+    half = near.half_width
+    assert verdicts.Number.of(near).ranges[1] == pytest.approx((30 - half, 30 + half))
+    far = one_more(26.0, known=stuck)
+    assert (far.verdict, len(verdicts.Number.of(far).ranges)) == (DIFFERS, 1)
     # Where three of 20 are far away, that is how the program varies.
     stuck[:3] = 30.0
     assert one_more(0.0, known=stuck).stuck == ()

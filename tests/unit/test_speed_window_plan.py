@@ -14,10 +14,10 @@ def measured(lengths: list[int], constant: float, step: float) -> list[Timed]:
     return [Timed(steps, constant + steps * step) for steps in lengths]
 
 
-def played(constant: float, step: float, expected: float) -> list[Timed]:
+def played(constant: float, step: float, expected: float, limit: float = 60.0) -> list[Timed]:
     """All epochs of a window on a machine of this speed; `expected`: seconds of a step in training."""
     window: list[Timed] = []
-    while lengths := plan(window, expected, 5.0, 60.0):
+    while lengths := plan(window, expected, 5.0, limit):
         window += measured(lengths, constant, step)
         expected = sum(each.seconds for each in window) / sum(each.steps for each in window)
     return window
@@ -39,10 +39,13 @@ def test_rate_and_constant_are_told_apart(window, expected):
 
 @pytest.mark.parametrize("expected", [0.5, 1, 4])
 @pytest.mark.parametrize("constant", [0, 0.03])
-@pytest.mark.parametrize("step", [1e-4, 0.013, 0.24, 0.3, 2.9])
-def test_a_window_is_long_enough_and_little_longer(constant, step, expected):
+@pytest.mark.parametrize(
+    ("step", "limit"),
+    [*((step, 60.0) for step in (1e-4, 0.013, 0.24, 0.3, 2.9)), (0.013, 5.0), (0.1, 5.0)],
+)
+def test_a_window_is_long_enough_and_little_longer(constant, step, limit, expected):
     """However far off the first guess is, between half of a step's time and four times."""
-    window = played(constant, step, step * expected)
+    window = played(constant, step, step * expected, limit)
     spent, steps = math.fsum(each.seconds for each in window), sum(each.steps for each in window)
     assert steps >= 20
     assert 5 <= spent < max(12, 30 * step)

@@ -97,11 +97,11 @@ def test_sentences_on_pairs(table, text):
         ([("A", 0.0)], "A is fastest, 1.20 times as fast as B, and ends first at any length."),
         (
             [("B", 0.0), ("A", 47_000.0)],
-            "In long runs A is fastest, 1.20 times as fast as B; below 47,000 examples B ends first.",
+            "In long runs A is fastest, 1.20 times as fast as B; below about 47,000 examples B ends first.",
         ),
         (
             [("B", 0.0), ("C", 9000.0), ("A", 47_000.0)],
-            "In long runs A is fastest, 1.20 times as fast as B; below 9,000 examples B ends "
+            "In long runs A is fastest, 1.20 times as fast as B; below about 9,000 examples B ends "
             "first, then C up to 47,000.",
         ),
     ],
@@ -113,7 +113,10 @@ def test_sentences_on_the_length_of_runs(by_length, text):
 def test_long_names_leave_less_to_say():
     table = pairs((*LONG[:2], BETTER, 2, LONG[0]))
     text = words.which_is_best(table, [(LONG[1], 0.0), (LONG[0], 47_000.0)])
-    assert text == f"In long runs {LONG[0]} is fastest; below 47,000 examples {LONG[1]} ends first."
+    assert (
+        text
+        == f"In long runs {LONG[0]} is fastest; below about 47,000 examples {LONG[1]} ends first."
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +313,7 @@ OF_FINAL_NUMBERS |= {"own": "0.81 0.8", "center": 0.81, "low": 0.79, "high": 0.8
 OF_FINAL_NUMBERS |= {"p": 0.001, "noticed": 0.011, "is_equal": False, "inside": np.nan}
 OF_FINAL_NUMBERS |= {"judge": "PyTorch", "why": "no run with global batch 128", "has_runs": True}
 OF_FINAL_NUMBERS |= {"curve": "", "explanation": "", "explained": "", "runs": ""}
-OF_FINAL_NUMBERS |= {"published_runs": 1}
+OF_FINAL_NUMBERS |= {"published_runs": 1, "near": ""}
 
 
 def published(*rows: tuple[str, str, str], **columns: object) -> pd.DataFrame:
@@ -333,7 +336,7 @@ TWO_RUNS = published(
 
 def test_published_runs_are_counted_once_and_those_that_differ_say_where():
     found = on_published(TWO_RUNS)
-    text = "Of the 2 published runs that can be compared, 1 holds and 1 differs."
+    text = "Of 2 comparable published runs, 1 holds and 1 differs."
     assert found.answers[0].text == text
     assert [(one.system, one.verdict) for one in found.published] == [
         ("8 TPU cores", "differs"),
@@ -346,7 +349,15 @@ def test_published_runs_are_counted_once_and_those_that_differ_say_where():
     )
     assert found.published[2].why == "no run with global batch 128"
     number = found.published[0].numbers[1]
-    assert (number.value, number.low, number.high) == (0.8848, 0.79, 0.83)
+    assert (number.value, number.ranges) == (0.8848, [(0.79, 0.83)])
+
+
+def test_a_number_beside_the_interval_and_near_an_outlier_of_ours_says_so():
+    found = on_published(published(("1 GPU", "test_accuracy", "consistent"), near="0.89 0.9"))
+    (number,) = found.published[0].numbers
+    assert number.text == "0.075 above, near 2 outliers among our runs"
+    assert number.ranges[1] == pytest.approx((0.87, 0.91))
+    assert number.ranges[2] == pytest.approx((0.88, 0.92))
 
 
 def test_an_explained_run_and_a_sample_of_runs_have_their_words():
@@ -355,7 +366,8 @@ def test_an_explained_run_and_a_sample_of_runs_have_their_words():
     table = pd.concat([table, table.assign(published_runs=8, explanation="", run_verdict="holds")])
     found = on_published(table)
     assert found.answers[0].text == (
-        "Of the 1 published run that can be compared, 1 differs; 1 would agree under another protocol."
+        "Of 1 comparable published run, 1 differs; 1 would agree under another protocol; "
+        "8 together hold."
     )
     assert [(one.system, one.words) for one in found.published] == [
         ("1 GPU", "differs; holds as other-cnn"),

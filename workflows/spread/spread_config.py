@@ -14,17 +14,20 @@ from paragone.base.errors import UserError
 from paragone.config.papers import Paper, papers_of
 from paragone.config.read import fill, read
 
-SEEDS = 20
+SEEDS, FEWEST = 20, 3  # runs of each workload by default, and those that have a standard deviation
 
 
 def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Paper]]:
     """The whole config of the main workflow, `config` and its defaults, and the paper of each experiment.
 
     An experiment has all workloads of which a paper states losses or accuracies, and those that explain
-    them, on the backend `baseline`.
-    Raises `UserError` where no number of a paper needs a spread.
+    them, on the backend `baseline`. `seeds` of the config: how many runs of each, `SEEDS` by default.
+    Raises `UserError` where no number of a paper needs a spread, or `seeds` is no such number.
     """
     whole = {**config}
+    seeds = whole.pop("seeds", SEEDS)
+    if not isinstance(seeds, int) or seeds < FEWEST:
+        raise UserError(f"seeds: {seeds!r} is not a whole number of {FEWEST} or more")
     fill(whole, read(PROJECT / "config.yaml"))
     whole |= {
         "reduced": None,
@@ -40,7 +43,7 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
             whole["experiments"][name] = {
                 "title": f"Spread over seeds: {paper.name}",
                 "workload": rows[0]["workload"],
-                "repeats": SEEDS,
+                "repeats": seeds,
                 "matrix": rows,
                 "figures": [],
                 "tables": ["spread"],
@@ -59,7 +62,7 @@ def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
     batches: dict[str, set[int | None]] = {}
     for name, one in paper.published.items():
         for row in one.rows if name in paper.blocks["experiments"] else ():
-            if row.is_outcome and not row.bound and row.workload:
+            if row.is_outcome and row.workload:
                 protocol = one.protocols.get(row.system)
                 batch = protocol.batch_of(row) if protocol else None
                 second = protocol.second_workload if protocol else ""

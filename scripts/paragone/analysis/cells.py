@@ -163,14 +163,15 @@ class Quantity:
     """How to measure a published metric.
 
     `measure`: values by seed. `hardware`: it depends on the machine as much as on the method. `exact`:
-    it requires the published batch and replicas. `meaning`: a kind of reason, and its values, that says
-    what is measured. `any_length`: it does not depend on the length of the epochs.
+    it requires the published batch and replicas. `unit`: of the values. `meaning`: a kind of reason, and its
+    values, that says what is measured. `any_length`: it does not depend on the length of the epochs.
     """
 
     measure: Callable[[Cell, Row], pd.Series]
     hardware: bool = False
     exact: bool = False
     digits: int = 4
+    unit: str = ""
     meaning: Callable[[Cell, Row], Reason] = lambda cell, row: ("hardware",)
     needs_epoch: bool = False
     any_length: bool = False
@@ -257,18 +258,20 @@ _timed_as_published = partial(_timed, exact=True, any_length=True)
 QUANTITIES = {
     "training_time": _timed(
         _training_time,
+        unit="s",
         meaning=lambda cell, row: (
             "hardware_fit" if cell.protocol.training_time == "fit call" else "hardware_whole_run",
         ),
     ),
     "step_time": _timed(
         _step_time,
+        unit="ms",
         meaning=lambda cell, row: ("hardware_steps",),
         needs_epoch=True,
         any_length=True,
     ),
-    "epoch_time": _timed_as_published(_epoch_time, meaning=_epoch_time_meaning),
-    "throughput": _timed_as_published(_steady),
+    "epoch_time": _timed_as_published(_epoch_time, unit="s", meaning=_epoch_time_meaning),
+    "throughput": _timed_as_published(_steady, unit="examples/s"),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
     **dict.fromkeys(

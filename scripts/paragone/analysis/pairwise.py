@@ -40,7 +40,8 @@ def differences(
 
     `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`: a contest, a
     pair of runs of equal seed and session, or from three `sessions` on a session. `effect`, `low`, `high`: by
-    how much the first is better, with its 95 % interval: a ratio where `ratio`, else a difference.
+    how much the first is better, with its 95 % interval, adjusted as p is: a ratio where `ratio`, else a
+    difference.
     `relation`: `BETTER`, `EQUAL` within the margin, `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the
     significantly better one, also where the two are equal within the margin. `needed`: how many would decide,
     NaN if no affordable number would. `between`: the standard deviation of their effects. `unit_seconds`:
@@ -152,8 +153,11 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             row["unit"] = SESSION
             row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours
         if index in differs:
-            row["low"], row["high"] = map(metric.shown, effects.interval(ALPHA))
-            row |= {"p": effects.p_differs(), "p_adjusted": differs[index]}
+            p, adjusted = effects.p_differs(), differs[index]
+            # The level at which Holm's method tests this pair: no effect lies outside where it differs.
+            level = ALPHA * p / adjusted if adjusted else ALPHA / len(family)
+            row["low"], row["high"] = map(metric.shown, effects.interval(level))
+            row |= {"p": p, "p_adjusted": adjusted}
             row |= {"p_equal_adjusted": equals[index], "between": pd.Series(effects.values).std()}
             row["needed"] = effects.needed(metric.limit, len(family))
             row |= _verdict(row, effects)
@@ -183,6 +187,16 @@ def _sessions(metric: Metric, series: Series) -> pd.Series:
     if metric.name == SPEED and series.unit == CONTEST:
         return series.windows.groupby(CONTEST)[SESSION].first()
     return series.runs.set_index("seed")[SESSION]
+
+
+def oriented(row: dict[str, Any], name: str) -> tuple[float, float, float]:
+    """How much better `name` is than the other one of a pair, with its interval: `effect`, `low`, `high`."""
+    effect, low, high = (float(row[key]) for key in ("effect", "low", "high"))
+    if name == row["first"]:
+        return effect, low, high
+    if not row["ratio"]:
+        return -effect, -high, -low
+    return tuple(1 / end if end else math.inf for end in (effect, high, low))  # type: ignore[return-value]
 
 
 def _tuning(first: Series, second: Series) -> str:

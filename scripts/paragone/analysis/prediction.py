@@ -57,8 +57,8 @@ class Judgement:
     `outcomes`: of all its runs, committed or at hand; `own`: of those at hand. `center`: their mean
     without the `stuck` seeds. `scale`: standard error of one more run (of several published ones: of their
     mean), with `freedom`. `alone`: p of "one more run of this program"; `alpha`: the level at which it is
-    tested, 5 % adjusted for the other numbers of the published run. `why`: what the runs lack, or what is odd
-    of them.
+    tested, 5 % adjusted for the other numbers of the published run. `near`: outcomes of stuck seeds within h
+    of the number. `why`: what the runs lack, or what is odd of them.
     """
 
     claim: Claim
@@ -70,6 +70,7 @@ class Judgement:
     alone: float = 1.0
     alpha: float = ALPHA
     stuck: tuple[int, ...] = ()
+    near: tuple[float, ...] = ()
     why: Reason = ()
 
     @property
@@ -175,10 +176,10 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
         stuck=tuple(stuck.index),
         why=why,
     ).tested()
-    near = (stuck - claim.value).abs() <= found.half_width + claim.rounding
-    if near.any():
-        share = (1 + near.sum()) / (1 + len(values))
-        return replace(found, alone=max(found.alone, float(share)))
+    near = stuck[(stuck - claim.value).abs() <= found.half_width + claim.rounding]
+    if len(near):
+        share = (1 + len(near)) / (1 + len(values))
+        return replace(found, alone=max(found.alone, share), near=tuple(near))
     return found
 
 
@@ -200,6 +201,7 @@ def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Ju
         freedom=freedom,
         alpha=ALPHA,
         stuck=(),
+        near=(),
     ).tested()
 
 

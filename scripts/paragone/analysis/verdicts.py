@@ -93,9 +93,10 @@ class Number:
     What prints as `published` lies within `rounding` of it. One more run of the program is expected between
     `low` and `high`, around the `center` of its `n` runs. `margin`: the difference that does not matter, 0
     where there is none. `p`: of "one more run of this program", adjusted for the numbers of the published
-    run; the interval has the same level, so that a number differs exactly where it lies outside. `noticed`:
-    the difference that the test finds in 80 % of cases. `is_equal`: within the margin, whether or not the
-    number differs. `verdict`: `HOLDS`, `CONSISTENT`, `DIFFERS` or `AT_CHANCE`.
+    run; the interval has the same level, so that a number differs exactly where it lies outside, and no
+    outcome of a stuck seed is `near`. `noticed`: the difference that the test finds in 80 % of cases.
+    `is_equal`: within the margin, whether or not the number differs. `verdict`: `HOLDS`, `CONSISTENT`,
+    `DIFFERS` or `AT_CHANCE`.
     """
 
     metric: str
@@ -111,6 +112,13 @@ class Number:
     verdict: str
     bound: str = ""
     is_equal: bool = False
+    near: tuple[float, ...] = ()
+
+    @property
+    def ranges(self) -> list[tuple[float, float]]:
+        """Where one more run would be: `low` to `high`, and as far around each outcome that is `near`."""
+        half = (self.high - self.low) / 2
+        return [(self.low, self.high), *((one - half, one + half) for one in self.near)]
 
     @classmethod
     def of(cls, one: Judgement) -> "Number":
@@ -312,7 +320,8 @@ def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
     found = []
     for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
         judged = rows[rows["n"].notna()]
-        judged = judged.assign(published=judged["value"])
+        near = [tuple(map(float, str(cell).split())) for cell in judged["near"]]
+        judged = judged.assign(published=judged["value"], near=near)
         numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
         first = (judged if numbers else rows).iloc[0]
         about = system, first["workload"], first["judge"], first["run_verdict"]
@@ -342,7 +351,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     if values.empty:
         return Finding(NOT_COMPARABLE, (("no_parity",) if quantity.hardware else ("not_finite",),))
     summary, used = summarize(values), tuple(cell.runs["run"])
-    measured = summarized(summary, quantity.digits)
+    measured = summarized(summary, quantity.digits, quantity.unit)
     if obstacles := quantity.obstacles(cell, row):
         measured = replace(measured, remark=quantity.remark(cell, row))
         return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)

@@ -265,14 +265,22 @@ class GptBlock(nn.Module):
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for part in self.attention(self.norm_attention(features)).chunk(3, -1)
         )
-        # Written out: compiled PyTorch 2.9 cannot differentiate its own function in double precision.
-        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-        ahead = torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1)
-        shares = self.dropout(scores.masked_fill(ahead, -math.inf).softmax(-1))
-        found = (shares @ value).transpose(1, 2).flatten(2)
-        features = features + self.dropout(self.projection(found))
+        attended = self._attend(query, key, value).transpose(1, 2).flatten(2)
+        features = features + self.dropout(self.projection(attended))
         hidden = functional.gelu(self.expansion(self.norm_dense(features)))
         return features + self.dropout(self.contraction(hidden))
+
+    def _attend(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        """Causal attention of (batch, heads, length, width of a head) to as much."""
+        if not (torch.compiler.is_compiling() and query.dtype == torch.float64):
+            dropped = self.dropout.p if self.training else 0.0
+            return functional.scaled_dot_product_attention(
+                query, key, value, dropout_p=dropped, is_causal=True
+            )
+        # Compiled, PyTorch 2.9 cannot differentiate its own function in double precision.
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        ahead = torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1)
+        return self.dropout(scores.masked_fill(ahead, -math.inf).softmax(-1)) @ value
 
 
 class Gpt(nn.Module):

@@ -177,12 +177,23 @@ def work(record: RunRecord) -> Iterator[Finding]:
         yield Finding("spec.global_batch", wrong)
     if record.data is None:
         return
-    there = record.data.train_examples
-    used = min(spec.workload.train_examples or there, there)
-    steps = spec.planned_steps(used)
+    steps = spec.planned_steps(record.data.train_examples)
     for at, row in enumerate(record.epochs):
         if row.steps != steps:
             yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")
+
+
+@OF_RECORD.rule("examples")
+def enough_examples(record: RunRecord) -> Iterator[Finding]:
+    """As many examples as the specification asks for."""
+    if record.data is None:
+        return
+    workload, data = record.spec.workload, record.data
+    asked = {"train_examples": workload.train_examples}
+    asked["test_examples"] = workload.evaluation.first if workload.evaluation else None
+    for key, count in asked.items():
+        if count and count > getattr(data, key):
+            yield Finding(f"data.{key}", f"{getattr(data, key)}, {count} were asked for")
 
 
 @OF_RECORD.of_each("epochs", "learning-rate")

@@ -29,11 +29,11 @@ from paragone.reporting import footnotes, words
 
 BEST = "Which variant trains fastest here?"
 HOLD = "Do the published results hold?"
-ALSO = "What else was decided, exploratory"
+ALSO = "Other questions, exploratory"
 OPEN = "What is open, and what it takes"
 NOT_RUN = "not run"
 WIDTH, LINES = 100, 38  # characters of a line on the terminal, and lines of all answers
-_ROWS, _MORE = 6, 4  # rows of a table there, and lines on questions besides the first
+_ROWS, _MORE = 4, 4  # rows of a table there, and lines on questions besides the first
 _GROUP = ["workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs"]
@@ -113,7 +113,7 @@ class Picture:
 class PublishedNumber:
     """One final number of a published run, as `printed`: a row of the table `comparison`.
 
-    One more run of the program would be between `low` and `high`, around the `center` of its runs; None where
+    One more run of the program would be in one of the `ranges`, around the `center` of its runs; none where
     that is not known. `text`: how far the number is from there.
     """
 
@@ -122,9 +122,8 @@ class PublishedNumber:
     value: float
     verdict: str
     text: str
-    center: float | None = None
-    low: float | None = None
-    high: float | None = None
+    center: float
+    ranges: list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -146,12 +145,12 @@ class Published:
     @property
     def name(self) -> str:
         """Return the name of the run among those of all experiments."""
-        return f"{self.title.partition(',')[0]}; {self.system}"
+        return f"{self.system}; {self.title.partition(',')[0]}"
 
     @property
     def sentence(self) -> str:
         """Return which published run differs, and in what."""
-        return f"{self.name}: {self.said}"
+        return f"{self.name} {self.words}. {self.said}"
 
 
 @dataclass(frozen=True)
@@ -321,14 +320,10 @@ def _picture(
 
 def _of(name: str, row: dict[str, Any]) -> tuple[float | None, float | None, float | None]:
     """How much better a variant of a pair is than the other one, with the interval if that is finite."""
-    values = [float(row[key]) for key in ("effect", "low", "high")]
-    if name == row["second"]:
-        turned = [(1 / x if x else math.inf) if row["ratio"] else -x for x in values]
-        values = [turned[0], turned[2], turned[1]]
-    low, high = values[1:]
+    effect, low, high = pairwise.oriented(row, name)
     bounded = math.isfinite(low) and math.isfinite(high) and (low > 0 or not row["ratio"])
-    effect = values[0] if math.isfinite(values[0]) else None
-    return (effect, low, high) if bounded else (effect, None, None)
+    known = effect if math.isfinite(effect) else None
+    return (known, low, high) if bounded else (known, None, None)
 
 
 def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
@@ -397,7 +392,7 @@ def _published(experiments: list[Tables]) -> Section:
     for tables in experiments:
         for rows in _groups(tables.comparison, ["system"]):
             found = [run for run in runs_in(rows) if run.numbers]
-            runs += [run for run in found if run.count == 1]
+            runs += found
             for run in found:
                 about = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
                 numbers = [_number(one) for one in run.numbers]
@@ -416,9 +411,9 @@ def _published(experiments: list[Tables]) -> Section:
 
 
 def _number(one: Number) -> PublishedNumber:
-    ends = [end if math.isfinite(end) else None for end in (one.center, one.low, one.high)]
+    ranges = [ends for ends in one.ranges if all(map(math.isfinite, ends))]
     about = one.metric, words.printed(one), one.published, one.verdict, words.distance(one)
-    return PublishedNumber(*about, *ends)
+    return PublishedNumber(*about, one.center, ranges)
 
 
 def from_tables(
@@ -514,12 +509,12 @@ def _table_of(section: Section) -> list[str]:
                 "published run": each.name,
                 **{words.noun(name): "" for name in metrics},
                 **{words.noun(one.metric): one.printed for one in each.numbers},
-                "verdict": each.words,
+                "verdict": each.verdict,
             }
             for each in section.judged
         ]
     elif picture := section.answers[0].picture:
-        times = f"{'times' if picture.ratio else 'above'} {picture.baseline}"
+        times = f"{'times' if picture.ratio else 'above'} {picture.baseline} [95 %]"
         rows = [
             {"variant": one.label, "examples/s": shown(one.speed, 0), times: interval(one, picture),
              "verdict": one.verdict}

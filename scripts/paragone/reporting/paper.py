@@ -149,14 +149,15 @@ def _section(
 def _published(section: Section) -> Iterator[dict[str, Any]]:
     """Yield each published run that has a verdict, with its final numbers.
 
-    `at`: how far a number is from the center of where one more run would be, in halves of that interval.
+    `at`: how far a number is from the center of where one more run would be, in halves of that interval;
+    `ranges`: where that is, in the same unit.
     """
     tables = [table for table in section.tables if table.name == "comparison"]
     for table in tables:
         rows = pd.read_csv(io.StringIO(table.rows))
         rows = rows[rows["family"].eq("final") & rows["verdict"].ne(NOT_COMPARABLE)]
-        halves = (rows["high"] - rows["low"]) / 2
-        rows = rows.assign(at=(rows["value"] - rows["center"]) / halves).dropna(subset="at")
+        rows = rows.assign(half=(rows["high"] - rows["low"]) / 2)
+        rows = rows[rows["half"] > 0]
         for (system, count), numbers in rows.groupby(["system", "published_runs"], sort=False):
             yield {
                 "system": system if count == 1 else f"Mean of {count:.0f} such runs",
@@ -166,12 +167,19 @@ def _published(section: Section) -> Iterator[dict[str, Any]]:
                     {
                         "metric": words.noun(row["metric"]),
                         "published": f"{row['value']:.4f}",
-                        "at": row["at"],
+                        "at": (row["value"] - row["center"]) / row["half"],
+                        "ranges": [0.0, *_near(row)],
                         "verdict": row["verdict"],
                     }
                     for row in numbers.to_dict("records")
                 ],
             }
+
+
+def _near(row: dict[str, Any]) -> list[float]:
+    """Return the places of outliers that a number is near to."""
+    texts = str(row["near"]).split() if pd.notna(row["near"]) else []
+    return [(float(text) - row["center"]) / row["half"] for text in texts]
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:

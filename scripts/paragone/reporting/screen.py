@@ -118,9 +118,17 @@ def _times(picture: Picture) -> dict[str, Any]:
             for label in sorted(ends, key=lambda each: -ends[each])
         ],
         "turns": [(*place(at, label), f"{at:,.0f} examples") for label, at in later],
+        "broken": _again(ends),
         "most": f"{most:,.0f} examples",
         "top": f"{top:,.0f} s",
     }
+
+
+def _again(labels: Iterable[str]) -> set[str]:
+    """The labels whose backend another label before them has: their lines have its color."""
+    backends = {label: label.partition(" (")[0] for label in labels}
+    first = dict(zip(reversed(backends.values()), reversed(backends), strict=True))
+    return {*backends} - {*first.values()}
 
 
 def _round_up(value: float) -> float:
@@ -132,5 +140,5 @@ def _round_up(value: float) -> float:
 
 def _cell(one: PublishedNumber) -> dict[str, Any]:
     """Places of the ends between which one more run would be, and of what was published."""
-    at = _scale([one.low, one.high, one.value, one.center])
+    at = _scale([one.value, one.center, *(end for ends in one.ranges for end in ends)])
     return {"at": at, "published": at(one.value)}

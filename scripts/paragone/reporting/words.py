@@ -183,7 +183,7 @@ def _ends(by_length: Sequence[tuple[str, float]], able: Sequence[str]) -> list[s
     if not later:
         whom = ", and" if [first] == list(able) else f"; {first}"
         return [f"{whom} ends first at any length", ""]
-    until = f"; below {later[0][1]:,.0f} examples {first} ends first"
+    until = f"; below about {later[0][1]:,.0f} examples {first} ends first"
     between = [f"then {name} up to {end:,.0f}" for (name, _), (_, end) in neighbors(later)]
     return [", ".join([until, *between]), until, ""]
 
@@ -458,6 +458,8 @@ def distance(one: Number) -> str:
     noticed = f"{one.noticed:.2g} would have been noticed"
     if one.verdict == HOLDS:
         return f"{apart}, within the margin of {one.margin:.2g}"
+    if one.verdict == CONSISTENT and one.near and not one.low <= one.published <= one.high:
+        return f"{apart}, near {counted(len(one.near), 'outlier')} among our runs"
     if one.verdict == CONSISTENT:
         return f"{apart}, a weak test: only {noticed}"
     equal = ", equal within the margin" if one.is_equal else ""
@@ -477,8 +479,10 @@ def of_curve(run: PublishedRun) -> str:
     )
 
 
-def published(runs: Sequence[PublishedRun]) -> str:
-    """How many published runs have which verdict, and how many agree with a second protocol instead."""
+def published(found: Sequence[PublishedRun]) -> str:
+    """How many published runs have which verdict, how many agree with a second protocol instead, and what
+    those are together that are judged as a sample."""
+    runs = [run for run in found if run.count == 1]
     counts = Counter(run.verdict for run in runs)
     if not counts:
         return "No published run can be compared with these runs."
@@ -489,8 +493,11 @@ def published(runs: Sequence[PublishedRun]) -> str:
         parts = ["none holds", *parts]
     explained = sum(run.explanation is not None for run in runs)
     other = f"; {explained} would agree under another protocol" if explained else ""
-    which = f"the {counted(len(runs), 'published run')} that can be compared"
-    return f"Of {which}, {joined(parts)}{other}."
+    says = f"Of {counted(len(runs), 'comparable published run')}, {joined(parts)}{other}"
+    samples = [
+        f"; {run.count} together {_JUDGED[run.verdict][1]}" for run in found if run.count > 1
+    ]
+    return fitting(f"{says}{''.join(samples)}.", f"{says}.")
 
 
 def verdict_on_run(run: PublishedRun) -> str:

@@ -75,9 +75,11 @@ class SpeedWindow:
 def plan(found: list[Timed], step: float, seconds: float, limit: float) -> list[int]:
     """The steps of the next epochs, after those of `found`; none if they suffice or time is up.
 
-    `step`: seconds that one is expected to take. At least one epoch is planned.
+    `step`: seconds that one is expected to take. At least one epoch is planned. `limit` ends a window that
+    is long enough, or will have too few steps in any case.
     """
     done = total(found)
+    too_slow = LEAST_STEPS * step > limit
     unit = max(1, round((seconds - done.seconds) / step / sum(PATTERN)))
     lengths: list[int] = []
     for part in PATTERN:
@@ -85,7 +87,8 @@ def plan(found: list[Timed], step: float, seconds: float, limit: float) -> list[
         spent = done.seconds + sum(lengths) * step
         if spent >= seconds and steps >= LEAST_STEPS:
             break
-        if steps and spent + unit * part * step > limit:
+        beyond = spent + unit * part * step > limit
+        if steps and beyond and (spent >= seconds or too_slow):
             break
         lengths.append(unit * part)
     return lengths

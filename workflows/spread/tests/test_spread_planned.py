@@ -33,9 +33,18 @@ def test_what_no_experiment_of_the_paper_trains_has_no_spread():
     assert [row["workload"] for row in block["matrix"]] == ["nanogpt-cpu"]
 
 
-def test_bounds_alone_need_no_spread():
+def test_a_bound_has_a_spread_and_seconds_have_none():
+    config, _ = spread_config({"papers": ["pytorch-xla-colab"], "seeds": 6})
+    (block,) = config["experiments"].values()
+    assert (block["repeats"], block["matrix"][0]["global_batch"]) == (6, 1024)
     with pytest.raises(UserError, match="none states a loss or an accuracy"):
-        spread_config({"papers": ["pytorch-xla-colab", "nvidia-batch-size-lab"]})
+        spread_config({"papers": ["nvidia-batch-size-lab"]})
+
+
+@pytest.mark.parametrize("seeds", [2, "many"])
+def test_too_few_seeds_are_refused(seeds):
+    with pytest.raises(UserError, match=r"seeds: .* is not a whole number of 3 or more"):
+        spread_config({"papers": PAPERS, "seeds": seeds})
 
 
 def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):

@@ -31,7 +31,8 @@ from paragone.reporting.words import reason
 from paragone.tasks import KINDS, METRICS
 
 SPLITS = {"train": "training", "test": "test"}
-# Published systems.
+LONG = 28  # characters that are more than a panel is high
+# Published systems; where there are more than marks, all have the first.
 STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
 STARS = [
     {"marker": marker, "markersize": size} for marker, size in (("*", 6), ("X", 4.2), ("P", 4.2))
@@ -154,7 +155,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for curve in series
     }
     published = points.loc[points["kind"] == "published", "series"].unique()
-    stars = {name: {**STAR, **STARS[at % len(STARS)]} for at, name in enumerate(published)}
+    few = len(published) <= len(STARS)
+    stars = {name: {**STAR, **STARS[at if few else 0]} for at, name in enumerate(published)}
     workloads = sorted({curve.workload for curve in series})
     metrics = _in_order(points)
     last = points.loc[points["kind"] != "published", "epoch"].max()
@@ -187,7 +189,8 @@ def _name_axes(
     axes: Axes, metric: str, last: int, runs: pd.DataFrame, of_metric: pd.DataFrame
 ) -> None:
     axes.set_xlabel("epoch")
-    axes.set_ylabel(_title(of_metric, metric))
+    title = _title(of_metric, metric)
+    axes.set_ylabel(title if len(title) < LONG else title.replace(" (", "\n("))
     axes.set_xlim(1 - 0.04 * max(last - 1, 1), last + 0.04 * max(last - 1, 1))
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
@@ -224,7 +227,11 @@ def _handles(
     if points["low"].notna().any():
         handles.append(legend_band())
     early = points[(points["kind"] == "published") & (points["epoch"] <= last)]
-    for system in early["series"].unique():
+    systems = early["series"].unique()
+    if len(stars) > len(STARS):
+        label = f"published: {len(systems)} systems"
+        return [*handles, *(legend_mark(label, **stars[system]) for system in systems[:1])]
+    for system in systems:
         label = f"published: {system}" if len(stars) > 1 else "published"
         handles.append(legend_mark(label, **stars[system]))
     return handles

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric, margin_words, named
-from paragone.analysis.pairwise import effects_of
+from paragone.analysis.pairwise import differences, effects_of, oriented
 from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -40,7 +40,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     A series without any value has one row of the metric "speed", with the reason in `words`. Raises
     `UserError` where the baseline does none of the work.
     """
-    rows = []
+    rows, judged = [], differences(inputs.runs, inputs.labels, inputs.windows)
     for work, baseline, same in inputs.with_baseline():
         for series in same:
             about = {
@@ -51,15 +51,26 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "words": "; ".join(run_states.not_timed(series)),
                 "examples_per_second": summarize(series.speeds).median,
             }
-            ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline)]
+            ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline, judged)]
             rows += [{**about, **row} for row in ratios or [{"metric": "speed", "n": 0}]]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _ratios(metric: Metric, series: Series, baseline: Series) -> Iterator[dict[str, Any]]:
-    """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1."""
+def _ratios(
+    metric: Metric, series: Series, baseline: Series, judged: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1.
+
+    The interval is that of the table of differences; of a pair that is not among `judged`, of the pair alone.
+    """
     effects, found = effects_of(metric, series, baseline)
-    low, high = (metric.shown(end) if math.isfinite(end) else math.nan for end in found.interval())
+    low, high = map(metric.shown, found.interval())
+    machines = {"", *series.runs["machine_name"].dropna()}
+    of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
+    for row in of_metric.to_dict("records"):
+        if {row["first"], row["second"]} == {series.label, baseline.label} and row["n"]:
+            _, low, high = oriented(row, series.label)
+    low, high = (end if 0 < end < math.inf else math.nan for end in (low, high))
     names = [each.named(effects).index for each in (series, baseline)]
     for effect, *runs in zip(effects, *names, strict=True):
         yield {
@@ -84,7 +95,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     n = " or ".join(map(str, sorted({int(n) for n in points["n"]} - {0}))) or 0
     remark = (
         f"Right of 1: better than the baseline. Tick: geometric mean over n = {n} {units}s; line: its "
-        "95 % interval. Below: median steady speed."
+        "95 % interval, adjusted for the pairs of the question. Below: median steady speed."
     )
     band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
     handles = [*legend_row(f"one {units}", "geometric mean"), band]

@@ -15,12 +15,12 @@ from paragone.reporting.markup import Block, Table
 
 PAIRED = (
     "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
-    "over contests, 95 % interval of the pair alone and p value by Student's t; fewer than four pairs count "
-    "as four, because contests end once all are decided. All else is paired by seed: mean log ratio (of "
-    "accuracies: mean difference) over pairs, 95 % interval of the pair alone and p value by sign flips; *: "
-    "no less is possible with so many pairs. Equivalence: two one-sided tests; p adjusted by Holm's method "
-    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
-    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
+    "over contests, 95 % interval and p value by Student's t; fewer than four pairs count as four, because "
+    "contests end once all are decided. All else is paired by seed: mean log ratio (of accuracies: mean "
+    "difference) over pairs, 95 % interval and p value by sign flips; *: no less is possible with so many "
+    "pairs. Equivalence: two one-sided tests. Interval and p are adjusted by Holm's method over the pairs of "
+    "a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a ratio below 1, or "
+    "a difference below 0, speaks for the second, whatever the metric."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
 NOTHING = (

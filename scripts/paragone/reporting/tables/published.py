@@ -25,7 +25,19 @@ NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_v
 CURVE = ["inside", "inside_of", "as_few", "as_few_of"]
 NUMBERS += ["workload", "published_runs", "curve", *CURVE, "explanation", "explained"]
 _BEFORE = ("metric", "condition", "system", "published")
-JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin", "p", "noticed", "is_equal"]
+JUDGED = [
+    "rounding",
+    "center",
+    "low",
+    "high",
+    "n",
+    "own",
+    "margin",
+    "p",
+    "noticed",
+    "is_equal",
+    "near",
+]
 
 OUTCOMES_JUDGED = (
     "A published run is judged by its final numbers. Measured: mean of the n runs here [where one more run "
@@ -145,7 +157,8 @@ def _numbers(one: Judgement | None) -> dict[str, Any]:
     """Return the numbers behind a verdict, as of `verdicts.Number`."""
     if one is None:
         return dict.fromkeys(JUDGED, math.nan)
-    numbers = vars(verdicts.Number.of(one)) | {"own": " ".join(map(repr, one.own))}
+    numbers = vars(verdicts.Number.of(one)) | {"own": one.own}
+    numbers |= {name: " ".join(map(repr, numbers[name])) for name in ("own", "near")}
     return {name: numbers[name] for name in JUDGED}
 
 
@@ -248,7 +261,8 @@ def _epoch_cells(part: pd.DataFrame) -> pd.DataFrame:
         for source in dict.fromkeys(part["source"])
         if (name, source) in values
     }
-    return pd.DataFrame(cells, values.index.astype(int)).fillna("-").reset_index(names="epoch")
+    table = pd.DataFrame(cells, values.index.astype(int)).astype(object).fillna("-")
+    return table.reset_index(names="epoch")
 
 
 def matmul_comparison(inputs: Inputs) -> Table:
