@@ -125,7 +125,7 @@ def text_cnn(data: Data, rounds: int) -> list[Row]:
 
 def nano_gpt(data: Data, rounds: int) -> list[Row]:
     """The published iterations, against a loop as in the public program."""
-    best = specification("nanogpt-cpu", "torch-compile", 12, tuning=TUNED)
+    best = specification("nanogpt-cpu", "torch-compile", 12, **TUNED_BFLOAT16)
     same = specification("nanogpt-cpu", "torch", 12)
     line = [OPPONENTS / "nano_gpt.py", data.arrays("tiny_shakespeare"), best.epochs * 250]
     words = "nanoGPT's own loop, float32"

@@ -274,9 +274,14 @@ class GptBlock(nn.Module):
         """Causal attention of (batch, heads, length, width of a head) to as much."""
         if not (torch.compiler.is_compiling() and query.dtype == torch.float64):
             dropped = self.dropout.p if self.training else 0.0
-            return functional.scaled_dot_product_attention(
-                query, key, value, dropout_p=dropped, is_causal=True
+            attend = partial(
+                functional.scaled_dot_product_attention, dropout_p=dropped, is_causal=True
             )
+            if query.device.type != "cpu" or query.dtype != torch.bfloat16:
+                return attend(query, key, value)
+            # In bfloat16 its backward pass on a CPU takes three times as long (PyTorch 2.9).
+            with torch.autocast("cpu", enabled=False):
+                return attend(query.float(), key.float(), value.float()).to(query.dtype)
         # Compiled, PyTorch 2.9 cannot differentiate its own function in double precision.
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
         ahead = torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1)
