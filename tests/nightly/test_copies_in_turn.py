@@ -1,6 +1,6 @@
 """Real contests of a variant with a copy of itself, and with a copy that sleeps: what do verdicts say?
 
-An hour and more on two cores that do nothing else. Eager PyTorch keeps its memory, without which its speed
+Some hours on two cores that do nothing else. Eager PyTorch keeps its memory, without which its speed
 differs from process to process: docs/method.md#contests.
 """
 
@@ -95,6 +95,7 @@ def relations(folder: Path, backend: str, engine: str, strategy: str, share: flo
         record = contest_record.read(path)
         proven = {("fashion-cnn", name): True for name in (backend, "again")}
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
+        assert row["n"] >= 3, row
         found.append(row["winner"].partition(" (")[0] or row["relation"])
     return found
 
@@ -104,9 +105,10 @@ def relations(folder: Path, backend: str, engine: str, strategy: str, share: flo
     [("tensorflow-mirrored", "tensorflow", "mirrored"), ("torch", "torch", "single")],
 )
 def test_a_copy_is_not_declared_faster_or_slower(tmp_path, backend, engine, strategy):
+    """Of one in twenty calls it is: more than two of ten are by chance in one of ninety campaigns."""
     found = relations(tmp_path, backend, engine, strategy, 0.0)
     names = {backend, "again"}
-    assert sum(one in names for one in found) <= 1, found
+    assert sum(one in names for one in found) <= 2, found
 
 
 @pytest.mark.parametrize(

@@ -356,6 +356,8 @@ def test_a_number_beside_the_interval_and_near_an_outlier_of_ours_says_so():
     found = on_published(published(("1 GPU", "test_accuracy", "consistent"), near="0.89 0.9"))
     (number,) = found.published[0].numbers
     assert number.text == "0.075 above, near 2 outliers among our runs"
+    alone = on_published(published(("1 GPU", "test_accuracy", "consistent"), near=np.nan))
+    assert alone.published[0].numbers[0].text.startswith("0.075 above, a weak test")
     assert number.ranges[1] == pytest.approx((0.87, 0.91))
     assert number.ranges[2] == pytest.approx((0.88, 0.92))
 
@@ -367,7 +369,7 @@ def test_an_explained_run_and_a_sample_of_runs_have_their_words():
     found = on_published(table)
     assert found.answers[0].text == (
         "Of 1 comparable published run, 1 differs; 1 would agree under another protocol; "
-        "8 together hold."
+        "the mean of 8 holds."
     )
     assert [(one.system, one.words) for one in found.published] == [
         ("1 GPU", "differs; holds as other-cnn"),

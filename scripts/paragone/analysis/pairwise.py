@@ -14,7 +14,14 @@ from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
 from paragone.analysis.sessions import ENOUGH, SESSION, by_session
-from paragone.analysis.statistics import ALPHA, Effects, OverContests, holm, holm_of_contests
+from paragone.analysis.statistics import (
+    ALPHA,
+    LEAST_FAMILY,
+    Effects,
+    OverContests,
+    holm,
+    holm_of_contests,
+)
 from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
 
@@ -118,6 +125,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
     family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
     in_turn = any(isinstance(effects, OverContests) for _, effects in found)
     adjust = holm_of_contests if in_turn else holm
+    factor = max(1.0, LEAST_FAMILY / max(len(family), 1)) if in_turn else 1.0
     differs, equals = (
         dict(zip(family, adjust(p_values), strict=True))
         for p_values in (
@@ -125,6 +133,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             [found[index][1].p_within(metric.limit) for index in family],
         )
     )
+    undecided = sum(p > ALPHA for p in differs.values())
     rows = []
     for index, (pair, (units, effects)) in enumerate(zip(pairs, found, strict=True)):
         hours = _sessions(metric, pair[0]).reindex(units.index).nunique() if metric.speed else 0
@@ -154,8 +163,10 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours
         if index in differs:
             p, adjusted = effects.p_differs(), differs[index]
-            # The level at which Holm's method tests this pair: no effect lies outside where it differs.
-            level = ALPHA * p / adjusted if adjusted else ALPHA / len(family)
+            # The level at which Holm's method tests this pair: no effect lies outside where it differs alone.
+            level = ALPHA / (undecided or len(family)) / factor
+            if 0 < adjusted <= ALPHA:
+                level = ALPHA * p / adjusted
             row["low"], row["high"] = map(metric.shown, effects.interval(level))
             row |= {"p": p, "p_adjusted": adjusted}
             row |= {"p_equal_adjusted": equals[index], "between": pd.Series(effects.values).std()}

@@ -208,10 +208,11 @@ def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Ju
 def adjusted(found: Sequence[Judgement]) -> list[Judgement]:
     """The numbers of one published run, each at the level at which Holm's method tests it."""
     p_values = [one.alone for one in found]
-    return [
+    judged = [
         replace(one, alpha=ALPHA * p / q if q else ALPHA / len(found))
         for one, p, q in zip(found, p_values, holm(p_values), strict=True)
     ]
+    return [replace(one, near=()) if one.verdict == DIFFERS else one for one in judged]
 
 
 def without_stuck(values: pd.Series) -> pd.Series:

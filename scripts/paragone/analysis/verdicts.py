@@ -320,7 +320,8 @@ def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
     found = []
     for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
         judged = rows[rows["n"].notna()]
-        near = [tuple(map(float, str(cell).split())) for cell in judged["near"]]
+        cells = judged["near"].fillna("").astype(str)
+        near = [tuple(map(float, cell.split())) for cell in cells]
         judged = judged.assign(published=judged["value"], near=near)
         numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
         first = (judged if numbers else rows).iloc[0]

@@ -32,12 +32,16 @@ HOLD = "Do the published results hold?"
 ALSO = "Other questions, exploratory"
 OPEN = "What is open, and what it takes"
 NOT_RUN = "not run"
-WIDTH, LINES = 100, 38  # characters of a line on the terminal, and lines of all answers
-_ROWS, _MORE = 4, 4  # rows of a table there, and lines on questions besides the first
+WIDTH, LINES = 100, 40  # characters of a line on the terminal, and lines of all answers
+_ROWS, _RUNS, _MORE = (
+    6,
+    3,
+    3,
+)  # variants and published runs there, and lines on questions besides the first
 _GROUP = ["workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs"]
-_TEXTS += ["verdict", "bound", "run_verdict", "explanation", "explained"]
+_TEXTS += ["verdict", "bound", "run_verdict", "explanation", "explained", "near"]
 BASELINE = "baseline"  # in the picture of a question, beside relations of pairs
 
 
@@ -145,7 +149,7 @@ class Published:
     @property
     def name(self) -> str:
         """Return the name of the run among those of all experiments."""
-        return f"{self.system}; {self.title.partition(',')[0]}"
+        return f"{self.system} ({self.title.partition(',')[0]})"
 
     @property
     def sentence(self) -> str:
@@ -472,26 +476,28 @@ def to_text(sections: list[Section], about: str) -> str:
         left = LINES - sum(len(block) + 1 for block in blocks) - 1
         if section.heading in (ALSO, OPEN):
             most = left if section.heading == OPEN else _MORE
-            blocks.append([f"## {section.heading}", *_bullets(section.answers, most)])
+            texts = [one.paragraph for one in section.answers]
+            blocks.append([f"## {section.heading}", *_bullets(texts, most)])
             continue
         lead = [first.lead] if first.lead else []
         said = [line for text in (*lead, first.text, *first.cautions) for line in _wrapped(text)]
         table = _table_of(section)
-        differing = [run.sentence for run in section.judged if run.said]
-        most = max(0, left - len(said) - len(table) - _MORE - 6)
-        lines = [line for text in differing for line in _wrapped(text, "- ")][:most]
-        shown = [f"## {section.heading}", *said], table, lines, _bullets(more, _MORE)
+        others = [run.sentence for run in section.judged if run.said]
+        others += [one.paragraph for one in more]
+        # Two sections follow, each with a heading and a blank line.
+        most = max(1, left - len(said) - len(table) - 2 * (_MORE + 2) - 3)
+        shown = [f"## {section.heading}", *said], table, _bullets(others, most)
         blocks += filter(None, shown)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _bullets(given: list[Answer], most: int) -> list[str]:
-    """Answers as a list of at most so many lines, the last of which counts what has no room."""
+def _bullets(texts: list[str], most: int) -> list[str]:
+    """Texts as a list of at most so many lines, the last of which counts what has no room."""
     lines: list[str] = []
-    for at, one in enumerate(given):
-        own = _wrapped(one.paragraph, "- ")
-        if len(lines) + len(own) > most - (at < len(given) - 1):
-            return [*lines, f"- {len(given) - at} more: index.html"]
+    for at, text in enumerate(texts):
+        own = _wrapped(text, "- ")
+        if len(lines) + len(own) > most - (at < len(texts) - 1):
+            return [*lines, f"- {len(texts) - at} more: index.html"]
         lines += own
     return lines
 
@@ -502,6 +508,7 @@ def _wrapped(text: str, sign: str = "") -> list[str]:
 
 def _table_of(section: Section) -> list[str]:
     """The numbers of a section as a table: variants of its first question, or published runs."""
+    most = _RUNS if section.judged else _ROWS
     if section.judged:
         metrics = dict.fromkeys(one.metric for each in section.judged for one in each.numbers)
         rows = [
@@ -522,8 +529,8 @@ def _table_of(section: Section) -> list[str]:
         ]  # fmt: skip
     else:
         return []
-    cells = _fitted(pd.DataFrame(rows[:_ROWS]))
-    more = [f"{len(rows) - _ROWS} more: index.html"] if len(rows) > _ROWS else []
+    cells = _fitted(pd.DataFrame(rows[:most]))
+    more = [f"{len(rows) - most} more: index.html"] if len(rows) > most else []
     return [*cells.to_markdown(index=False, disable_numparse=True).splitlines(), *more]
 
 

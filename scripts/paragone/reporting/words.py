@@ -493,11 +493,12 @@ def published(found: Sequence[PublishedRun]) -> str:
         parts = ["none holds", *parts]
     explained = sum(run.explanation is not None for run in runs)
     other = f"; {explained} would agree under another protocol" if explained else ""
-    says = f"Of {counted(len(runs), 'comparable published run')}, {joined(parts)}{other}"
+    says = f"Of {counted(len(runs), 'comparable published run')}, {joined(parts)}"
     samples = [
-        f"; {run.count} together {_JUDGED[run.verdict][1]}" for run in found if run.count > 1
+        f"; the mean of {run.count} {_JUDGED[run.verdict][0]}" for run in found if run.count > 1
     ]
-    return fitting(f"{says}{''.join(samples)}.", f"{says}.")
+    long = f"{says}{other}{''.join(samples)}."
+    return fitting(long, f"{says}{other}.", f"{says}{''.join(samples)}.", f"{says}.")
 
 
 def verdict_on_run(run: PublishedRun) -> str:

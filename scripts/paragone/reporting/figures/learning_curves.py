@@ -27,7 +27,7 @@ from paragone.reporting.marks import (
     legend_mark,
     scale,
 )
-from paragone.reporting.words import reason
+from paragone.reporting.words import counted, reason
 from paragone.tasks import KINDS, METRICS
 
 SPLITS = {"train": "training", "test": "test"}
@@ -229,7 +229,7 @@ def _handles(
     early = points[(points["kind"] == "published") & (points["epoch"] <= last)]
     systems = early["series"].unique()
     if len(stars) > len(STARS):
-        label = f"published: {len(systems)} systems"
+        label = f"published: {counted(len(systems), 'system')}"
         return [*handles, *(legend_mark(label, **stars[system]) for system in systems[:1])]
     for system in systems:
         label = f"published: {system}" if len(stars) > 1 else "published"

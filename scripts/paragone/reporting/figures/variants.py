@@ -13,7 +13,7 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric, margin_words, named
 from paragone.analysis.pairwise import differences, effects_of, oriented
-from paragone.analysis.statistics import summarize
+from paragone.analysis.statistics import ALPHA, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
@@ -51,20 +51,26 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "words": "; ".join(run_states.not_timed(series)),
                 "examples_per_second": summarize(series.speeds).median,
             }
-            ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline, judged)]
+            others = max(1, len(same) - 1)
+            ratios = [
+                row
+                for metric in RATIOS
+                for row in _ratios(metric, series, baseline, judged, others)
+            ]
             rows += [{**about, **row} for row in ratios or [{"metric": "speed", "n": 0}]]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
 def _ratios(
-    metric: Metric, series: Series, baseline: Series, judged: pd.DataFrame
+    metric: Metric, series: Series, baseline: Series, judged: pd.DataFrame, others: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1.
 
-    The interval is that of the table of differences; of a pair that is not among `judged`, of the pair alone.
+    The interval is that of the table of differences; of a pair that is not among `judged`, it is adjusted for
+    the `others` that the baseline is compared with.
     """
     effects, found = effects_of(metric, series, baseline)
-    low, high = map(metric.shown, found.interval())
+    low, high = map(metric.shown, found.interval(ALPHA / others))
     machines = {"", *series.runs["machine_name"].dropna()}
     of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
     for row in of_metric.to_dict("records"):
