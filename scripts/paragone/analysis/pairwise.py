@@ -163,7 +163,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours
         if index in differs:
             p, adjusted = effects.p_differs(), differs[index]
-            # The level at which Holm's method tests this pair: no effect lies outside where it differs alone.
+            # The level at which Holm's method tests this pair: no effect lies outside where one is better.
             level = ALPHA / (undecided or len(family)) / factor
             if 0 < adjusted <= ALPHA:
                 level = ALPHA * p / adjusted
