@@ -159,6 +159,7 @@ def test_impossible_value(path, value, words):
         ("null: 1", ["config: ", "null", "in quotes"]),
         ("workloads: {2024-01-01: {}}", ["workloads: ", "2024-01-01", "in quotes"]),
         ("speed_window: {seconds: .nan}", ["speed_window.seconds: nan", "finite"]),
+        ('only: ["\\ud800"]', ["only.0", "half of a character"]),
         ("workloads: {wide-resnet: {model: {width: -.inf}}}", ["wide-resnet.model.width: -inf"]),
         ("speed_window: {seconds: 1e-2}", ["speed_window.seconds", "write the number 0.01"]),
         ("matmul: {title: 2024-01-01}", ["matmul.title", "2024-01-01", "in quotes"]),

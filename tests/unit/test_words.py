@@ -368,7 +368,7 @@ def test_an_explained_run_and_a_sample_of_runs_have_their_words():
     table = pd.concat([table, table.assign(published_runs=8, explanation="", run_verdict="holds")])
     found = on_published(table)
     assert found.answers[0].text == (
-        "Of 1 comparable published run, 1 differs; 1 would agree under another protocol; "
+        "The only comparable published run differs; 1 would agree under another protocol; "
         "the mean of 8 holds."
     )
     assert [(one.system, one.words) for one in found.published] == [

@@ -100,7 +100,8 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
     named, others = papers_of(config, project)
-    check(config.get("plugins", []), list[Text], "plugins")
+    check(config.setdefault("plugins", []), list[Text], "plugins")
+    check(config.get("margins"), dict[str, Any], "margins")
     check(config.get("reduced"), Reduced | None, "reduced")
     for paper in named:
         paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]

@@ -169,7 +169,10 @@ def check(value: Any, kind: Any, path: str = "") -> None:
 
 
 def _check_yaml(value: Any, path: str) -> None:
-    """Raise `UserError` for names that YAML reads as something else, and for numbers that are not finite."""
+    """Raise `UserError` for names that YAML reads as something else, for numbers that are not finite, and for
+    halves of characters, such as "\\ud800"."""
+    if isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+        raise UserError(f"{path}: {_shown(value)} has half of a character; write the whole one")
     if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{path}: {value} is not a finite number; write one that is")
     entries = value.items() if isinstance(value, dict) else ()
@@ -179,6 +182,7 @@ def _check_yaml(value: Any, path: str) -> None:
                 f"{path or 'config'}: YAML reads the name of a key as {_shown(key)}, which is no text; "
                 "write it in quotes"
             )
+        _check_yaml(key, path or "config")
         _check_yaml(inner, _join(path, key))
     for place, inner in enumerate(value if isinstance(value, list) else ()):
         _check_yaml(inner, _join(path, place))

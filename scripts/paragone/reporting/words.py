@@ -493,7 +493,9 @@ def published(found: Sequence[PublishedRun]) -> str:
         parts = ["none holds", *parts]
     explained = sum(run.explanation is not None for run in runs)
     other = f"; {explained} would agree under another protocol" if explained else ""
-    says = f"Of {counted(len(runs), 'comparable published run')}, {joined(parts)}"
+    says = f"Of {len(runs)} comparable published runs, {joined(parts)}"
+    if len(runs) == 1:
+        says = f"The only comparable published run {_JUDGED[runs[0].verdict][0]}"
     samples = [
         f"; the mean of {run.count} {_JUDGED[run.verdict][0]}" for run in found if run.count > 1
     ]
