@@ -489,18 +489,19 @@ def published(found: Sequence[PublishedRun]) -> str:
     parts = [
         f"{counts[name]} {_JUDGED[name][counts[name] > 1]}" for name in _JUDGED if counts[name]
     ]
-    if not counts[HOLDS] and len(runs) > 1:
-        parts = ["none holds", *parts]
     explained = sum(run.explanation is not None for run in runs)
     other = f"; {explained} would agree under another protocol" if explained else ""
-    says = f"Of {len(runs)} comparable published runs, {joined(parts)}"
+    which = f"Of {len(runs)} comparable published runs"
+    says = [f"{which}, {joined(parts)}"]
     if len(runs) == 1:
-        says = f"The only comparable published run {_JUDGED[runs[0].verdict][0]}"
-    samples = [
+        says = [f"The only comparable published run {_JUDGED[runs[0].verdict][0]}"]
+    elif not counts[HOLDS]:
+        says.insert(0, f"{which}, {joined(['none holds', *parts])}")
+    together = [
         f"; the mean of {run.count} {_JUDGED[run.verdict][0]}" for run in found if run.count > 1
     ]
-    long = f"{says}{other}{''.join(samples)}."
-    return fitting(long, f"{says}{other}.", f"{says}{''.join(samples)}.", f"{says}.")
+    ends = [f"{other}{''.join(together)}", other, ""]
+    return fitting(*(f"{text}{end}." for end in ends for text in says))
 
 
 def verdict_on_run(run: PublishedRun) -> str:
