@@ -97,11 +97,11 @@ def test_sentences_on_pairs(table, text):
         ([("A", 0.0)], "A is fastest, 1.20 times as fast as B, and ends first at any length."),
         (
             [("B", 0.0), ("A", 47_000.0)],
-            "In long runs A is fastest, 1.20 times as fast as B; below about 47,000 examples B ends first.",
+            "In long runs A is fastest, 1.20 times as fast as B; below 47,000 examples B probably ends first.",
         ),
         (
             [("B", 0.0), ("C", 9000.0), ("A", 47_000.0)],
-            "In long runs A is fastest, 1.20 times as fast as B; below about 9,000 examples B ends "
+            "In long runs A is fastest, 1.20 times as fast as B; below 9,000 examples B probably ends "
             "first, then C up to 47,000.",
         ),
     ],
@@ -115,7 +115,7 @@ def test_long_names_leave_less_to_say():
     text = words.which_is_best(table, [(LONG[1], 0.0), (LONG[0], 47_000.0)])
     assert (
         text
-        == f"In long runs {LONG[0]} is fastest; below about 47,000 examples {LONG[1]} ends first."
+        == f"In long runs {LONG[0]} is fastest; below 47,000 examples {LONG[1]} probably ends first."
     )
 
 

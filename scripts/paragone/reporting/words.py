@@ -183,7 +183,7 @@ def _ends(by_length: Sequence[tuple[str, float]], able: Sequence[str]) -> list[s
     if not later:
         whom = ", and" if [first] == list(able) else f"; {first}"
         return [f"{whom} ends first at any length", ""]
-    until = f"; below about {later[0][1]:,.0f} examples {first} ends first"
+    until = f"; below {later[0][1]:,.0f} examples {first} probably ends first"
     between = [f"then {name} up to {end:,.0f}" for (name, _), (_, end) in neighbors(later)]
     return [", ".join([until, *between]), until, ""]
 
