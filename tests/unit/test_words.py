@@ -97,7 +97,8 @@ def test_sentences_on_pairs(table, text):
         ([("A", 0.0)], "A is fastest, 1.20 times as fast as B, and ends first at any length."),
         (
             [("B", 0.0), ("A", 47_000.0)],
-            "In long runs A is fastest, 1.20 times as fast as B; below 47,000 examples B probably ends first.",
+            "In long runs A is fastest, 1.20 times as fast as B; below 47,000 examples B probably ends "
+            "first.",
         ),
         (
             [("B", 0.0), ("C", 9000.0), ("A", 47_000.0)],
