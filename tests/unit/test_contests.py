@@ -53,7 +53,7 @@ def test_contests_are_the_unit_and_the_median_over_rounds_is_their_effect():
 
 
 def test_no_effect_lies_outside_of_an_interval_exactly_where_a_pair_has_a_winner():
-    """Of one pair the p value is 0.04 alone, and more than 0.05 among three pairs."""
+    """One pair has a p value of 0.04 alone, and of more than 0.05 among three pairs."""
     speeds = {"torch": [[100]] * 4, "tensorflow-mirrored": [[105], [102], [108], [103]]}
     rows = rows_of(speeds | {"jax": [[130], [128], [139], [133]]})
     assert [bool(row["winner"]) for row in rows].count(True) == 2

@@ -14,7 +14,8 @@ from paragone.base.errors import UserError
 from paragone.config.papers import Paper, papers_of
 from paragone.config.read import fill, read
 
-SEEDS, FEWEST = 20, 3  # runs of each workload by default, and those that have a standard deviation
+SEEDS = 20  # runs of each workload by default
+FEWEST = 3  # `FEWEST_RUNS` of analysis/prediction.py, which imports pandas
 
 
 def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Paper]]:

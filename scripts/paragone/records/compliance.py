@@ -185,7 +185,7 @@ def work(record: RunRecord) -> Iterator[Finding]:
 
 @OF_RECORD.rule("examples")
 def enough_examples(record: RunRecord) -> Iterator[Finding]:
-    """As many examples as the specification asks for."""
+    """Find splits with fewer examples than the specification asks for."""
     if record.data is None:
         return
     workload, data = record.spec.workload, record.data
