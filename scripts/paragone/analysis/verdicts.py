@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
+from typing import Any
 
 import pandas as pd
 
@@ -320,9 +321,7 @@ def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
     found = []
     for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
         judged = rows[rows["n"].notna()]
-        cells = judged["near"].fillna("").astype(str)
-        near = [tuple(map(float, cell.split())) for cell in cells]
-        judged = judged.assign(published=judged["value"], near=near)
+        judged = judged.assign(published=judged["value"], near=judged["near"].map(numbers_in))
         numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
         first = (judged if numbers else rows).iloc[0]
         about = system, first["workload"], first["judge"], first["run_verdict"]
@@ -332,6 +331,11 @@ def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
             run = replace(run, explanation=other)
         found.append(run)
     return found
+
+
+def numbers_in(cell: Any) -> tuple[float, ...]:
+    """Return the numbers in a cell of a table, which spaces separate; none in an empty cell."""
+    return () if pd.isna(cell) else tuple(map(float, str(cell).split()))
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:

@@ -19,7 +19,7 @@ from matplotlib.font_manager import findfont
 
 from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
-from paragone.analysis.verdicts import VERDICTS
+from paragone.analysis.verdicts import VERDICTS, numbers_in
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, read_numbers
@@ -168,18 +168,13 @@ def _published(section: Section) -> Iterator[dict[str, Any]]:
                         "metric": words.noun(row["metric"]),
                         "published": f"{row['value']:.4f}",
                         "at": (row["value"] - row["center"]) / row["half"],
-                        "ranges": [0.0, *_near(row)],
+                        "ranges": [0.0]
+                        + [(at - row["center"]) / row["half"] for at in numbers_in(row["near"])],
                         "verdict": row["verdict"],
                     }
                     for row in numbers.to_dict("records")
                 ],
             }
-
-
-def _near(row: dict[str, Any]) -> list[float]:
-    """Return the places of outliers that a number is near to."""
-    texts = str(row["near"]).split() if pd.notna(row["near"]) else []
-    return [(float(text) - row["center"]) / row["half"] for text in texts]
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
