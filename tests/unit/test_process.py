@@ -2,6 +2,7 @@
 
 import json
 import math
+import platform
 import time
 from datetime import datetime
 
@@ -78,6 +79,21 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert hardware.describe() == first
     assert process_entry.at_start().cores == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("fpu avx avx2 fma", "AMD EPYC, AVX2"),
+        ("fpu avx2 avx512f avx512_bf16", "AMD EPYC, AVX-512 with bfloat16"),
+        ("fpu avx2 avx512f avx512_bf16 amx_bf16", "AMD EPYC, AMX"),
+        ("fpu", "AMD EPYC"),
+    ],
+)
+def test_processors_of_one_name_differ_by_their_instructions(flags, words):
+    cpuinfo = f"processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: {flags}\n\n"
+    assert hardware.processor(2 * cpuinfo) == words
+    assert hardware.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == platform.machine()
 
 
 def test_the_start_is_the_ledgers_zero():
