@@ -10,8 +10,8 @@ from paragone.base import digests
 from paragone.machine import nvml
 from paragone.records.run_record import Machine
 
-# Flags of a processor -> its vector instructions in words, the widest first. Processors of one name may differ in
-# them, since a virtual machine can hide some.
+# Flags of a processor -> its vector instructions in words, the widest first. Processors of one name may
+# differ in them, since a virtual machine can hide some.
 _INSTRUCTIONS = {
     "amx_bf16": "AMX",
     "avx512_bf16": "AVX-512 with bfloat16",
