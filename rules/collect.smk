@@ -1,13 +1,4 @@
 # Collecting: what was measured is checked and becomes tidy tables, which all figures and tables read.
-#
-# in:  <results>/runs/{run}/record.json, <results>/parity/{workload}/{backend}.npz,
-#      <results>/matmul/, rules/schemas/
-# out: <results>/parity/{workload}.json                       does each backend compute the same?
-#      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
-#      <results>/tables/{experiment}/runs.parquet, epochs.parquet
-#      <results>/tables/{experiment}/rounds.parquet           one row per window of its contests
-#      <results>/tables/device_matmul/matmul.csv, .parquet
-#
 # Whether that waits for the last run, `reading` in common.smk says.
 
 
@@ -40,7 +31,7 @@ rule check_parity:
         """
 
 
-rule collect:
+rule collect_runs:
     input:
         rules=PLAN.path("rules/schemas/compliance.csv"),
         records=lambda wildcards: PLAN.records(wildcards.experiment),

@@ -1,10 +1,16 @@
 # What several rules share: the plan of this call, made from the config, and what happens around its jobs.
+#
+# What a job says: `>{log:q} 2>&1` keeps it in the log, `2>&1 | tee {log:q}` shows it, too. `2>{log:q} | tee -a {log:q}`
+# does not show what frameworks say on stderr. Jobs that continue what was interrupted append to their log, and a full
+# disk of logs must not cost their result: `2>>{log:q} | {{ tee -a {log:q} || true; }}`.
 
 import json
 import os
 import shutil
 import sys
 import time
+
+from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
@@ -37,6 +43,11 @@ except Exception as error:
 for notice in PLAN.notices if workflow.is_main_process else ():
     print(f"notice: {notice}", file=sys.stderr)
 
+RESULTS = Path(config["pathvars"]["results"])
+TEMPLATES = "scripts/paragone/reporting/templates"
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+LAST = -1_000_000  # the priority of what waits for the last run
+
 
 wildcard_constraints:
     dataset="(tfds/)?[a-z0-9_]+",
@@ -48,7 +59,7 @@ wildcard_constraints:
 onstart:
     check_submission()
     try:
-        HELD = hold_results(Path(config["pathvars"]["results"]), trainers=workflow.local_exec)
+        HELD = hold_results(RESULTS, trainers=workflow.local_exec)
     except UserError as error:
         raise WorkflowError(str(error)) from None
 
@@ -59,8 +70,7 @@ onerror:
 
 onsuccess:
     print_notices()
-    results = Path(config["pathvars"]["results"])
-    answers, page = results / "answers.md", results / "index.html"
+    answers, page = RESULTS / "answers.md", RESULTS / "index.html"
     if answers.exists() and answers.stat().st_mtime >= START:
         print("", answers.read_text(encoding="utf-8"), sep="\n")
         print(f"All of it, with figures, tables and runs: {page}" if page.exists() else "")
@@ -92,14 +102,9 @@ def check_submission():
 def reading(wildcards):
     """The priority of what only reads results: at once for the primary experiment, else after the last run, since
     nothing runs beside a timed run and figures are drawn two at a time."""
-    return 1 if wildcards.get("experiment") == PLAN.primary else -1_000_000
+    return 1 if wildcards.get("experiment") == PLAN.primary else LAST
 
 
 def probed(wildcards):
     """What a backend computes of a workload for the parity gate."""
     return PLAN.probes[wildcards.workload, wildcards.backend]
-
-
-def several(workers):
-    """The number of workers if there are several, else None, which Snakemake leaves out."""
-    return workers if workers > 1 else None

@@ -1,13 +1,7 @@
 # Figures and tables: one rule made for each of PLAN.exhibits (scripts/paragone/config/plan.py), since a caption
 # must be known when the rule is parsed; and the answers made from tables. They read tidy tables, never records.
-#
-# out: <results>/figures/{experiment}/{figure}.svg, .pdf, .png, and .csv with what is drawn
-#      <results>/tables/{experiment}/{table}.csv, .md, .tex, and .json for page and paper
-#      <results>/answers.md, answers.html, answers.json
 
-
-PAGE = "scripts/paragone/reporting/templates"
-# The first file of each is shown in Snakemake's report.
+# The first file of each is shown in Snakemake's report. A table's JSON is for page and paper.
 MADE = {
     FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
     TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "tex", "json")),
@@ -53,7 +47,7 @@ for kind, name in [(kind, name) for kind, rows in PLAN.exhibits.items() for name
 
 rule answers:
     input:
-        templates=[PLAN.path(f"{PAGE}/{name}") for name in ("first_screen.html", "page.css")],
+        templates=[PLAN.path(f"{TEMPLATES}/{name}") for name in ("first_screen.html", "page.css")],
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         differences=collect(
             "<results>/tables/{experiment}/differences.csv",

@@ -1,7 +1,4 @@
 # Measurements beside training: matrix products.
-#
-# in:  the section `device_matmul` of the config
-# out: <results>/matmul/{backend}.json   every timed product of one backend
 
 
 rule measure_products:
@@ -17,11 +14,7 @@ rule measure_products:
         machine=100,
         gpu=lambda wildcards: PLAN.products[wildcards.backend].gpus(),
     params:
-        code=lambda wildcards: PLAN.code(
-            "measure_products.py",
-            None,
-            f"paragone.microbenchmarks.products.{PLAN.products[wildcards.backend].engine}",
-        ),
+        code=lambda wildcards: PLAN.code_of_products(wildcards.backend),
         backend=lambda wildcards: PLAN.products[wildcards.backend].to_json(),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
         squares=lambda wildcards: PLAN.squares(wildcards.backend),

@@ -2,17 +2,17 @@
 #
 #   snakemake paper
 #
-# in:  <results>/answers.json, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
-#      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-# out: <results>/index.html, <results>/paper.pdf, and <results>/so_far.html once the primary question is answered
+# <results>/so_far.html is there once the primary question is answered.
+
+OF_PAGE = [
+    PLAN.path(f"{TEMPLATES}/{name}")
+    for name in ("page.html", "first_screen.html", "run.html", "page.css", "page.js")
+]
 
 
 rule page:
     input:
-        templates=[
-            PLAN.path(f"{PAGE}/{name}")
-            for name in ("page.html", "first_screen.html", "run.html", "page.css", "page.js")
-        ],
+        templates=OF_PAGE,
         captions=PLAN.captions(),
         figures=PLAN.files(FIGURES, "svg", "csv"),
         tables=PLAN.files(TABLES, "json", "csv"),
@@ -36,7 +36,7 @@ rule page:
         outline=lambda _: PLAN.outline(),
         results=lambda _, output: os.path.dirname(output[0]),
         manifests=lambda _, input: [*input.get("manifests", [])],
-        options=lambda _, output: PLAN.page_options(output.page, workflow.configfiles),
+        options=lambda _: PLAN.page_options(workflow.configfiles),
     message:
         "Writing the page"
     shell:
@@ -54,20 +54,25 @@ rule page:
 
 use rule page as page_so_far with:
     input:
+        templates=OF_PAGE,
+        captions=PLAN.captions(),
         figures=PLAN.files(FIGURES, "svg", "csv", section=PLAN.primary),
         tables=PLAN.files(TABLES, "json", "csv", section=PLAN.primary),
+        measured=[f"<results>/tables/{PLAN.primary}/{name}.parquet" for name in ("runs", "rounds")],
     output:
         page="<results>/so_far.html",
     log:
         "<results>/logs/so_far.log",
     priority: 1
+    params:
+        options=lambda _: ["--so-far", *PLAN.page_options(workflow.configfiles)],
     message:
         "Writing the page of the primary question"
 
 
-rule paper:
+use rule page as paper with:
     input:
-        template=PLAN.path(f"{PAGE}/paper.typ"),
+        template=PLAN.path(f"{TEMPLATES}/paper.typ"),
         method=PLAN.path("rules/report/method.rst"),
         captions=PLAN.captions(),
         papers=[paper.files for paper in PLAN.cited().values()],
@@ -76,28 +81,8 @@ rule paper:
         answers="<results>/answers.json",
         runs="<results>/tables/runs.parquet",
     output:
-        paper="<results>/paper.pdf",
+        page="<results>/paper.pdf",
     log:
         "<results>/logs/paper.log",
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=rules.page.params.code,
-        outline=lambda _: PLAN.outline(),
-        results=rules.page.params.results,
-        captions=lambda _, input: os.path.dirname(input.captions[0]),
-        papers=lambda _: list(PLAN.cited()),
-        preset=lambda _: PLAN.overlays(workflow.configfiles),
     message:
         "Typesetting the paper"
-    shell:
-        r"""
-        python {params.code[0]:q} \
-            --results {params.results:q} \
-            @<(printf '%s\n' --outline {params.outline:q}) \
-            --captions {params.captions:q} \
-            --preset={params.preset:q} \
-            --papers {params.papers:q} \
-            --output {output.paper:q} \
-            >{log:q} 2>&1
-        """

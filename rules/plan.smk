@@ -2,8 +2,7 @@
 #
 #   snakemake plan --config budget=90min
 #
-# in:  tables of earlier calls, if there are any
-# out: a table on the terminal, <results>/plan.yaml
+# The tables of earlier calls are read if there are any; what fits is written as a preset, <results>/plan.yaml.
 
 
 rule plan:
@@ -16,7 +15,7 @@ rule plan:
         code=PLAN.path("scripts/plan_contests.py"),
         asked=lambda _: json.dumps(PLAN.asked()),
         primary=PLAN.primary,
-        results=config["pathvars"]["results"],
+        results=str(RESULTS),
         budget=config["budget"],
     message:
         "Planning"

@@ -1,18 +1,8 @@
 # Timing: contests, in which all variants of a question are alive at once and train in turn.
-#
-# in:  as for runs (rules/train.smk)
-# out: <results>/contests/{question}/{session}/record.json   the contests of a question in one call
-#      <results>/first_answer.md                              what those of the primary question say, also on the terminal
-#      <results>/environments/{backend}.txt                    with conda: the Python of a backend's environment
-#
 # Contests come before the runs of their experiment. Those that an interrupted job has held are kept in undeclared files
 # beside the record.
 #
 #   snakemake first_answer      before anything else is prepared; `make all` begins with it
-
-from snakemake_interface_executor_plugins.settings import DeploymentMethod
-
-CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 
 
 rule interpreter:
@@ -32,13 +22,7 @@ rule contests:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.timed[wildcards.question].variants[0]),
         weights=lambda wildcards: PLAN.weights(PLAN.timed[wildcards.question].variants[0]),
-        first_steps=lambda wildcards: sorted(
-            {
-                path
-                for spec in PLAN.timed[wildcards.question].variants
-                for path in PLAN.first_steps(spec.name)
-            }
-        ),
+        first_steps=lambda wildcards: PLAN.first_steps(*PLAN.timed[wildcards.question].variants),
         # Variants of several environments share a contest: each is started with the Python of its own.
         pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
     output:
@@ -51,12 +35,7 @@ rule contests:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        # Variants take turns on the same devices.
-        gpu=lambda wildcards: max(
-            spec.backend.gpus(spec.replicas) or 0
-            for spec in PLAN.timed[wildcards.question].variants
-        )
-        or None,
+        gpu=lambda wildcards: PLAN.timed[wildcards.question].gpus,
     params:
         code=lambda wildcards: PLAN.code_of_contests(wildcards.question),
         specs=lambda wildcards: [spec.to_json() for spec in PLAN.timed[wildcards.question].variants],
@@ -82,7 +61,7 @@ rule contests:
             --window {params.lengths[window_seconds]} \
             --minutes {params.lengths[minutes]} \
             --record {output.record:q} \
-            2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the contest
+            2>>{log:q} | {{ tee -a {log:q} || true; }}
         """
 
 
@@ -111,5 +90,5 @@ rule first_answer:
             --parity {input.parity:q} \
             {params.labels:q} \
             --markdown {output:q} \
-            2>{log:q} | tee -a {log:q}
+            2>&1 | tee {log:q}
         """

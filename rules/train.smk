@@ -1,12 +1,5 @@
 # Training: what each backend computes for the parity gate, then every run of every experiment.
 #
-# in:  <results>/data/{dataset}/manifest.json, and the arrays it names
-#      <results>/weights/{model}.json           where a workload starts from published weights
-# out: <results>/parity/{workload}/{backend}.npz   what a backend computes for the parity gate
-#      <results>/parity/first_steps/{name}.npz     what the first steps of some runs should change
-#      <results>/runs/{run}/record.json        the result of one run
-#      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
-#
 # A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
 # nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
 # Snakemake deletes those when a job fails; an interrupted run continues from them.
@@ -18,7 +11,7 @@ rule train:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.runs[wildcards.run]),
         weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
-        first_steps=lambda wildcards: PLAN.first_steps(wildcards.run),
+        first_steps=lambda wildcards: PLAN.first_steps(PLAN.runs[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -30,13 +23,11 @@ rule train:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: PLAN.runs[wildcards.run].backend.gpus(
-            PLAN.runs[wildcards.run].replicas
-        ),
+        gpu=lambda wildcards: PLAN.runs[wildcards.run].gpus,
         # One node a worker. A profile for which that is too many says `nodes: 1`.
         nodes=lambda wildcards: PLAN.runs[wildcards.run].workers,
-        tasks=lambda wildcards: several(PLAN.runs[wildcards.run].workers),
-        mpi=lambda wildcards: several(PLAN.runs[wildcards.run].workers) and "srun",
+        tasks=lambda wildcards: PLAN.runs[wildcards.run].tasks,
+        mpi=lambda wildcards: PLAN.runs[wildcards.run].tasks and "srun",
         # No params: another place in the order is no reason to train again.
         place=lambda wildcards: PLAN.places[wildcards.run],
         places=len(PLAN.places),
@@ -65,7 +56,7 @@ rule train:
             --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \
-            2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the run
+            2>>{log:q} | {{ tee -a {log:q} || true; }}
         """
 
 
@@ -82,7 +73,7 @@ rule probe:
     resources:
         # An accelerator belongs to one process: a probe must not meet another one, nor a run.
         machine=lambda wildcards: 1 if probed(wildcards).backend.device == "cpu" else 100,
-        gpu=lambda wildcards: probed(wildcards).backend.gpus(probed(wildcards).replicas),
+        gpu=lambda wildcards: probed(wildcards).gpus,
         mem_mb=8000,  # the parity gate computes in double precision
     params:
         code=lambda wildcards: PLAN.code("probe.py", probed(wildcards)),
@@ -120,7 +111,6 @@ use rule probe as first_steps with:
     params:
         code=lambda wildcards: PLAN.code("probe.py", PLAN.references[wildcards.name]),
         spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
-        data_folder=config["data"]["folder"],
         what="--first-steps",
     message:
         "Computing the first steps of {wildcards.name}"

@@ -76,7 +76,7 @@ class Plan(plan.Plan):
             "train": len(self.runs),
             "measure_products": len(self.products),
             "check_parity": len(self.workloads),
-            "collect": len(self.experiments),
+            "collect_runs": len(self.experiments),
             "contests": len(self.timed),
             "first_answer": len(self.early_answers()) - 1,
             **self.drawn(),

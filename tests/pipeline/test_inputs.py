@@ -32,7 +32,7 @@ for each in workflow.rules:
     each.message = f"{{rule}} runs {code} reads {{input}}"
 """
 FOLDERS = {"plot": "figures", "tabulate": "tables"}
-SCHEMAS = {"collect": {"rules/schemas/compliance.csv"}}
+SCHEMAS = {"collect_runs": {"rules/schemas/compliance.csv"}}
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,9 @@ def test_an_edit_measures_again_what_depends_on_it(smoke, edit):
     assert measured(jobs) == expected
     if edit in ("a color", "a label"):
         assert PLAN.drawn().keys() - WITHOUT_PYTORCH <= jobs.keys()
-        assert not {"check_parity", "collect"} & set(jobs)
+        assert not {"check_parity", "collect_runs"} & set(jobs)
     else:
-        assert jobs["collect"] > 0
+        assert jobs["collect_runs"] > 0
 
 
 def test_finished_means_nothing_to_do(smoke, tmp_path):

@@ -87,11 +87,11 @@ def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_wit
         assert default.manifest(spec) == f"<results>/data/{spec.workload.dataset}/manifest.json"
         pretrained = spec.workload.name == "mobilenet-v2"
         assert default.weights(spec) == ["<results>/weights/mobilenet-v2.json"] * pretrained
-        compared = [path.split("/")[-1].removesuffix(".npz") for path in default.first_steps(name)]
+        compared = [path.split("/")[-1].removesuffix(".npz") for path in default.first_steps(spec)]
         assert all(default.references[each] == default.expected[name] for each in compared)
     of_conv = [spec for spec in default.runs.values() if spec.workload.name == "fashion-conv"]
     # Backends must take the same first steps, each tuned or as installed: one file per seed.
-    steps = {(spec.seed, *default.first_steps(spec.name)) for spec in of_conv}
+    steps = {(spec.seed, *default.first_steps(spec)) for spec in of_conv}
     assert len(steps) == len({spec.seed for spec in of_conv}) < len(of_conv)
 
 

@@ -75,6 +75,11 @@ class Question:
     variants: tuple[Spec, ...]
     contests: int
 
+    @property
+    def gpus(self) -> int | None:
+        """The number of GPUs that it takes, if any: variants take turns on the same devices."""
+        return max(spec.gpus or 0 for spec in self.variants) or None
+
 
 def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> list[Question]:
     """What the contests of an experiment decide: each group of its cells that can be compared.

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
+from paragone.base.digests import canonical
 from paragone.base.errors import UserError
 from paragone.base.processes import mattering
 from paragone.config.code_files import code_of, loaded_modules
-from paragone.config.datasets import block_of
+from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.engines import Exhibit
 from paragone.config.expand import (
     expand,
@@ -210,6 +211,28 @@ class Plan:
         """The block of a data set."""
         return block_of(self.config, name, "datasets")
 
+    def data_files(self, dataset: str) -> list[str]:
+        """The user's files of a data set, as far as they are there; none for a stand-in."""
+        synthetic = self.config["data"]["source"] == "synthetic"
+        return [] if synthetic else data_paths(self.dataset(dataset))
+
+    def state_of_data(self, dataset: str) -> str:
+        """See `state_of_files`."""
+        return state_of_files(self.dataset(dataset))
+
+    def asked_of_dataset(self, dataset: str) -> list[str]:
+        """The options of the program that looks for a data set: what decides where, and nothing more."""
+        settings = {key: self.config["data"][key] for key in ("folder", "source", "lock")}
+        block = canonical(self.dataset(dataset))
+        return ["--dataset", dataset, "--block", block, "--config-data", canonical(settings)]
+
+    def asked_of_weights(self, model: str) -> list[str]:
+        """The same of the program where it looks for the published weights of a model."""
+        data = self.config["data"]
+        settings = {"folder": data["folder"], "source": data["source"]}
+        settings["pretrained"] = {model: data["pretrained"].get(model, {})}
+        return ["--model", model, "--config-data", canonical(settings)]
+
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
         workloads = [spec.workload for spec in self.runs.values()]
@@ -229,17 +252,21 @@ class Plan:
         timed = cell(self.runs[run]) in self._in_a_contest
         return self.config["speed_window"] | ({"seconds": 0} if timed else {})
 
-    def pretrained(self, model: str) -> str:
-        """What decides where the published weights of a model are looked for, as JSON."""
-        data = self.config["data"]
-        files = {model: data["pretrained"].get(model, {})}
-        settings = {"folder": data["folder"], "source": data["source"], "pretrained": files}
-        return json.dumps(settings, sort_keys=True)
+    def first_steps(self, *specs: Spec) -> list[str]:
+        """The files that the first steps of some runs are compared with, as far as there are some."""
+        expected = (self.expected[spec.name] for spec in specs)
+        return sorted(
+            {f"<results>/parity/first_steps/{spec.name}.npz" for spec in expected if spec}
+        )
 
-    def first_steps(self, run: str) -> list[str]:
-        """The file that the first steps of a run are compared with, if there is one."""
-        spec = self.expected[run]
-        return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
+    def code_of_data(self, program: str, dataset: str) -> list[str]:
+        """A program that fetches or serializes, with the modules of a data set, which it loads by name."""
+        return self.code(program, None, *data_modules(self.dataset(dataset)))
+
+    def code_of_products(self, backend: str) -> list[str]:
+        """The program that multiplies matrices, with the module of a backend's engine."""
+        module = f"paragone.microbenchmarks.products.{self.products[backend].engine}"
+        return self.code("measure_products.py", None, module)
 
     def code_of_contests(self, question: str) -> list[str]:
         """The program that holds contests, and the digest of all code that decides their result."""
@@ -405,12 +432,15 @@ class Plan:
         default = (self._project / "config.yaml").resolve()
         return ", ".join(os.path.relpath(path) for path in paths if Path(path).resolve() != default)
 
-    def page_options(self, page: str, paths: list[Any]) -> list[str]:
-        """The options of the program that writes a `page`, from the config, which was read from `paths`."""
-        options = ["--captions", self.path("rules/report"), f"--preset={self.overlays(paths)}"]
-        if Path(page).name == "so_far.html":
-            options += ["--so-far", *(f"--left-out={sentence}" for sentence in self.left_out)]
-        return options + self.labels()
+    def page_options(self, paths: list[Any]) -> list[str]:
+        """The options of the program that writes page and paper; `paths`: the files of the config."""
+        return [
+            *("--captions", self.path("rules/report")),
+            *("--papers", *self.cited()),
+            f"--preset={self.overlays(paths)}",
+            *(f"--left-out={sentence}" for sentence in self.left_out),
+            *self.labels(),
+        ]
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""

@@ -280,6 +280,16 @@ class Spec(Block, frozen=True, dict=True):
             f".b{self.global_batch}.s{self.seed}.{self.sha256[:8]}"
         )
 
+    @property
+    def gpus(self) -> int | None:
+        """The number of GPUs that it takes; None, which Snakemake leaves out, on others."""
+        return self.backend.gpus(self.replicas)
+
+    @property
+    def tasks(self) -> int | None:
+        """The number of workers if there are several, else None, which Snakemake leaves out."""
+        return self.workers if self.workers > 1 else None
+
     def steps(self, examples: int) -> int:
         """Steps of one epoch over `examples` training examples.
 

@@ -133,7 +133,7 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     assert sorted(speeds["machine"]) == sorted(names)
     assert (speeds["n"] == 3).all()
     jobs = job_stats(draw(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
-    assert not {"unbundle", "train", "fetch", "collect", "check_parity"} & {*jobs}
+    assert not {"unbundle", "train", "fetch", "collect_runs", "check_parity"} & {*jobs}
     assert {"page", "answers"} <= {*jobs}
 
 
