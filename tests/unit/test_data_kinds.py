@@ -419,9 +419,8 @@ def not_finite() -> None:
 
 
 no_numbers = no_arrays(
-    (DIGITS.astype(object), LABELS, "not unpickled"),
+    (DIGITS.astype(object), LABELS, "holds Python objects"),
     (DIGITS.astype(complex), LABELS, "complex128"),
-    (np.asfortranarray(DIGITS), LABELS, "stored by column"),
     (DIGITS[:, :0], LABELS, "(50, 0, 8)"),
 )
 
