@@ -19,15 +19,9 @@ from paragone.data.batches import (
     evaluation_batches,
     noise_batches,
     train_batches,
-    train_dtype,
-    train_examples,
 )
-from paragone.data.random_streams import (
-    buffered_order,
-    epoch_order,
-    framework_seed,
-    generator,
-)
+from paragone.data.random_streams import epoch_order, framework_seed, generator
+from paragone.parity import definition
 
 
 def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
@@ -40,19 +34,6 @@ def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
     assert np.count_nonzero(order == np.arange(10_000)) < 10
     first, second = (generator(purpose, 0, 1).random(100) for purpose in ("order", "weights"))
     assert not np.intersect1d(first, second).size
-
-
-@pytest.mark.parametrize(("examples", "buffer"), [(1, 5), (9, 1), (1000, 30), (50, 50), (50, 80)])
-def test_an_order_is_a_permutation_and_with_a_buffer_no_index_comes_too_early(examples, buffer):
-    """Each call returns the same order."""
-    for order, again in (
-        (epoch_order(examples, 7, 3), epoch_order(examples, 7, 3)),
-        (buffered_order(examples, buffer, 7, 3), buffered_order(examples, buffer, 7, 3)),
-    ):
-        assert np.array_equal(np.sort(order), np.arange(examples))
-        assert np.array_equal(order, again)
-    assert (order - np.arange(examples)).max() < buffer
-    assert (examples < 9) or (buffer == 1) == np.array_equal(order, np.arange(examples))
 
 
 def test_framework_seeds_fit_every_framework_and_differ():
@@ -106,92 +87,60 @@ def random_images() -> Dataset:
     return dataclasses.replace(number_images(), train_inputs=images)
 
 
-def index_of(batch) -> np.ndarray:
-    """The indices of a batch's examples; inputs and labels must agree."""
-    inputs, labels = batch[:2]
-    assert np.array_equal(inputs.reshape(-1), labels)
-    return labels
-
-
 def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
     """Batches of `size` with seed 0, all whole ones unless `steps` is given; `workload`: keys to set."""
     spec = make_spec("fashion-conv", "torch", global_batch=size, steps_per_epoch=steps)
     return changed(spec, workload)
 
 
-@pytest.mark.parametrize(
-    ("spec", "epoch", "order"),
-    [
-        (spec_of(10), 3, epoch_order(100, 0, 3)),
-        (spec_of(30), 3, epoch_order(100, 0, 3)[:90]),  # a partial batch is dropped
-        (spec_of(16, steps=2), 1, epoch_order(100, 0, 1)[:32]),
-        (spec_of(10, shuffle_buffer=7), 3, buffered_order(100, 7, 0, 3)),
-        (spec_of(10, shuffle="once", shuffle_buffer=7), 3, buffered_order(100, 7, 0, 1)),
-        (spec_of(10, train_examples=40), 2, epoch_order(40, 0, 2)),
-        (spec_of(10, train_examples=1000), 2, epoch_order(100, 0, 2)),
-        (spec_of(10, shuffle="once"), 3, epoch_order(100, 0, 1)),
-        (spec_of(10, augmentation={"shift": 0.0, "flip": False}), 1, epoch_order(100, 0, 1)),
-    ],
-)
-def test_training_follows_the_order_of_its_epoch(spec, epoch, order):
-    batches = list(train_batches(number_images(), spec, epoch))
-    assert [len(labels) for _, labels in batches] == [spec.global_batch] * len(batches)
-    assert np.array_equal(np.concatenate([index_of(batch) for batch in batches]), order)
-    assert train_examples(number_images(), spec) == min(100, spec.workload.train_examples or 100)
+CROPPED = {"augmentation": {"shift": 0.1, "flip": True, "crop": 2, "cutout": 3}}
+KEPT, REPLACED = {"partial_batch": "keep"}, {"shuffle": "with_replacement"}
+SPECS = [
+    spec_of(10),
+    spec_of(30),
+    spec_of(30, **KEPT),
+    spec_of(16, steps=2),
+    spec_of(10, shuffle_buffer=7),
+    spec_of(10, shuffle_buffer=7, shuffle="once"),
+    spec_of(10, shuffle_buffer=1000),
+    spec_of(10, train_examples=40),
+    spec_of(10, train_examples=1000),
+    spec_of(10, steps=5, **REPLACED),
+    spec_of(7, **AUGMENTED),
+    spec_of(7, **CROPPED),
+    spec_of(7, evaluation={"first": 5}),
+    spec_of(16, evaluation={"random_batches": 9}),
+]
 
 
-def test_a_partial_batch_that_is_kept_is_the_last_of_its_epoch_and_of_no_window():
-    spec, data = spec_of(30, partial_batch="keep", **AUGMENTED), random_images()
+@pytest.mark.parametrize("spec", SPECS, ids=range(len(SPECS)))
+def test_batches_are_those_of_the_definition(spec):
+    """Of an epoch, of a window that goes on into later epochs, and of an evaluation that may be filled up."""
+    data, spec = random_images(), replace(spec, seed=5, least_evaluation_batch=1)
+    for epoch in (1, 3):
+        for found, defined in (
+            (train_batches(data, spec, epoch), definition.batches(spec, data, epoch)),
+            (
+                train_batches(data, spec, epoch, steps=25),
+                definition.whole(definition.batches, spec, data, epoch, 25),
+            ),
+            (evaluation_batches(data, spec, epoch=epoch), definition.tests(spec, data, epoch)),
+        ):
+            for batch, wanted in zip(found, defined, strict=True):
+                counted = wanted[2] > 0 if len(wanted) == 3 else slice(None)
+                for one, other in zip(batch, wanted, strict=True):
+                    assert (one.shape, one.dtype) == (other.shape, other.dtype)
+                    assert np.array_equal(one[counted], other[counted])
+                if len(wanted) == 3:
+                    assert np.array_equal(batch[2], wanted[2])
+
+
+def test_a_partial_batch_that_is_kept_is_warmed_up_by_noise_of_its_size():
+    spec, data = spec_of(30, **KEPT, **AUGMENTED), random_images()
     assert batch_sizes(data, spec) == [30, 10]
     assert batch_sizes(data, replace(spec, steps_per_epoch=3)) == [30]
-    for cuts in ([0, 2], [0, 1, 2]):
-        each = [train_batches(data, spec, 2, Shard(a, b, 2)) for a, b in pairwise(cuts)]
-        labels = [np.concatenate([part[1] for part in parts]) for parts in zip(*each, strict=True)]
-        assert [len(batch) for batch in labels] == [30, 30, 30, 10]
-        assert np.array_equal(np.concatenate(labels), epoch_order(100, 0, 2))
-    # A window passes over all of the data, whatever the steps of an epoch.
-    shorter = replace(spec, steps_per_epoch=2)
-    windowed = [labels for _, labels in train_batches(data, shorter, 1, steps=5)]
-    assert [len(labels) for labels in windowed] == [30] * 5
-    assert np.array_equal(windowed[3], epoch_order(100, 0, 2)[:30])
     training, evaluation = noise_batches(data, spec, size=10)
     assert (len(training[0]), len(evaluation[0])) == (10, spec.evaluation_batch)
-
-
-@pytest.mark.parametrize(("workload", "dtype"), [({}, np.uint8), (AUGMENTED, np.float32)])
-def test_training_is_in_floats_if_augmented_and_evaluation_as_stored(workload, dtype):
-    data, spec = number_images(side=8), spec_of(10, **workload)
-    inputs, labels = next(train_batches(data, spec, 1))
-    assert inputs.dtype == train_dtype(data, spec) == dtype
-    tested, tested_labels, weights = next(evaluation_batches(data, spec))
-    assert (tested.dtype, weights.dtype) == (np.uint8, np.float32)
-    assert labels.dtype == tested_labels.dtype == np.int32
-
-
-def test_each_batch_and_epoch_is_augmented_anew():
-    """An image alone is never seen twice in the same place; the seed decides where."""
-    data = random_images()
-    data = dataclasses.replace(data, train_inputs=np.repeat(data.train_inputs[:1], 100, axis=0))
-
-    def images(seed: int) -> np.ndarray:
-        spec = replace(spec_of(4, steps=2, **AUGMENTED), seed=seed)
-        batches = [inputs for epoch in (1, 2) for inputs, _ in train_batches(data, spec, epoch)]
-        return np.concatenate(batches).reshape(16, -1)
-
-    assert len(np.unique(images(0), axis=0)) == 16
-    assert np.array_equal(images(0), images(0))
-    assert not np.array_equal(images(0), images(1))
-    assert np.array_equal(augment(data.train_inputs, np.zeros((100, 3))), data.train_inputs)
-
-
-@pytest.mark.parametrize("test", [1, 7, 49, 50, 51, 64])
-@pytest.mark.parametrize("size", [1, 7, 16, 50, 200])
-def test_evaluation_counts_each_example_once(test, size):
-    weight, spec = np.zeros(test), replace(spec_of(size), least_evaluation_batch=1)
-    for batch in evaluation_batches(number_images(test=test), spec):
-        assert len(batch[0]) == len(batch[1]) == len(batch[2]) == size
-        np.add.at(weight, index_of(batch), batch[2])
-    assert np.array_equal(weight, np.ones(test))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +153,7 @@ def test_evaluation_takes_at_least_about_256_examples_at_once(batch, replicas, s
     assert len(next(evaluation_batches(number_images(), spec))[0]) == size
 
 
-@pytest.mark.parametrize("workload", [{}, AUGMENTED], ids=["plain", "augmented"])
+@pytest.mark.parametrize("workload", [{}, KEPT | AUGMENTED, REPLACED], ids=str)
 @pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 4], [0, 1, 2, 3, 4]])
 def test_shards_put_together_give_the_whole_batches(cuts, workload):
     """Augmentation included: what is drawn for an image does not depend on who feeds it."""

@@ -14,7 +14,6 @@ from workspace import CONFIG, DEFAULTS, ROOT, make_spec, put
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.source_files import names_of
 from paragone.config import schema
 from paragone.config.engines import ENGINES, LOADERS
 from paragone.config.plan import Plan
@@ -87,7 +86,6 @@ MISTAKES = [
     ("backends.tensorflow-tpu.parity", "bfloat16", '"float32"'),
     (f"{CNN}.dataset", "mnist", "fashion_mnist"),
     (f"{CNN}.initializer", "he", "keras"),
-    (f"{CNN}.optimizer.name", "lamb", "adam"),
     (f"{CNN}.optimizer", {"name": "sgd"}, "'momentum'", "add it"),
     (f"{CNN}.optimizer", {"name": "sgd", "momentum": 0.0, "nesterov": True}, "no momentum"),
     (f"{CNN}.optimizer", {"name": "sgd", "momentum": 0.9, "decays": "matrices"}, "weight_decay"),
@@ -180,7 +178,7 @@ def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
 )
 def test_every_engine_and_loader_has_a_row(rows, package, name):
     files = (plugins.LIBRARY / package).glob("[!_]*.py")
-    assert {*rows} == {file.stem for file in files if name in names_of(file)}
+    assert {*rows} == {file.stem for file in files if f"\n{name} = " in file.read_text()}
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,6 @@ def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared,
         ({"version": "99.0.0"}, ["datasets.mine", "99.0.0"]),
         ({"order_by": "name"}, ["order_by"]),
         ({"builder": "fashion_minst"}, ["datasets.mine.builder", "fashion_minst"]),
-        ({"files": ["images.gz"]}, ["datasets.mine.files", "images.gz", "t10k"]),
     ],
     ids=str,
 )

@@ -84,15 +84,14 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         [ENGINE, "[engines.my_numpy]"],
     ),
     "no TOML": ((TOML, "[engines", "engines"), [TOML, "line 2"]),
-    "no ENGINE": ((ENGINE, "\nENGINE =", "\nENGIN ="), [ENGINE, "has no `ENGINE = ...`"]),
     "undeclared figure": ((TOML, "figures.my", "figures.your"), [FIGURE, "[figures.my_figure]"]),
     "reads nothing known": (
         (TOML, '"runs"', '"rns"'),
         [TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"],
     ),
-    "a form that reads nothing": (
-        (QUESTION, "datasets:\n", "datasets:\n  mine: {form: mine}\n"),
-        ["my_folder/data/forms/mine.py: has no `read`", "add it"],
+    "no such optimizer": (
+        (QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
+        ["workloads.my-digits.optimizer.name", "no 'lamb' in RULES of engines/reference.py"],
     ),
     "path separator": (
         (QUESTION, "[my_folder]", f"['a{os.pathsep}b']"),
@@ -108,7 +107,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_message(folder, mistake):
     change, words = MISTAKES[mistake]
-    write_files(folder, {"my_folder/data/forms/mine.py": "reed = 1\n"})
     for name in ("empty", f"a{os.pathsep}b"):
         Path(name).mkdir()
     edit(*change)

@@ -47,6 +47,11 @@ def spec_of(config: dict, backend: str) -> Spec:
 
 # Backend; file, what is replaced there by what; and the words of the message.
 FAILURES = {
+    "no engine": (
+        "my-numpy",
+        (ENGINE, "\nENGINE =", "\nENGIN ="),
+        ["engines/my_numpy.py: has no `ENGINE`, which the project calls; add it"],
+    ),
     "no method": (
         "my-numpy",
         (ENGINE, "def warm_up", "def warm"),

@@ -1,15 +1,11 @@
-"""Streams: a text or tokens of which windows are examples, drawn with replacement; random evaluations."""
+"""Streams: a text or tokens of which windows are examples."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data_programs import made, wrong
-from workspace import changed, make_spec, refusing
-
-from paragone.config.run_spec import Spec
-from paragone.data.batches import Shard, evaluation_batches, train_batches
-from paragone.data.random_streams import generator
+from workspace import refusing
 
 TEXT = "To be, or not to be: that\nis the question.\n" * 5
 BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
@@ -19,12 +15,6 @@ BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
 def play(here) -> None:
     """The text in the working directory."""
     Path("play.txt").write_text(TEXT)
-
-
-def spec_of(**workload) -> Spec:
-    """Batches of four windows, five a step of an epoch; `workload`: keys to set."""
-    spec = make_spec("reuters-cnn", "torch", global_batch=4, steps_per_epoch=5)
-    return changed(spec, {"shuffle": "with_replacement"} | workload)
 
 
 def test_windows_of_characters_and_what_follows_them(play):
@@ -80,41 +70,6 @@ def test_streams_that_cannot_be_read(here):
     wrong(block | {"path": "own.npz"}, "tokens are a .npy file", name="npz")
     Path("one.txt").write_text("aaaa")
     wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
-
-
-def test_windows_are_drawn_with_replacement_and_alike_for_every_shard(play):
-    dataset, _ = made(BLOCK)
-    there = len(dataset.train_labels)
-    for epoch in (1, 2):
-        rows = generator("order", 0, epoch).integers(there, size=20)
-        found = [*train_batches(dataset, spec_of(), epoch)]
-        assert np.array_equal(np.concatenate([x for x, _ in found]), dataset.train_inputs[rows])
-        assert np.array_equal(np.concatenate([y for _, y in found]), dataset.train_labels[rows])
-    halves = [train_batches(dataset, spec_of(), 2, Shard(a, a + 1, 2)) for a in range(2)]
-    parts = [np.concatenate([half[0] for half in step]) for step in zip(*halves, strict=True)]
-    assert np.array_equal(parts, [x for x, _ in found])
-    assert len([*train_batches(dataset, spec_of(), 1, steps=70)]) == 70  # a speed window
-
-
-@pytest.mark.parametrize(
-    ("evaluation", "examples"), [(None, 14), ({"first": 5}, 5), ({"random_batches": 9}, 36)]
-)
-def test_evaluations(play, evaluation, examples):
-    dataset, _ = made(BLOCK)
-    spec = spec_of(**({"evaluation": evaluation} if evaluation else {}))
-    assert len(dataset.test_labels) == 14
-    assert spec.tested_examples(14) == examples
-
-    def tested(epoch: int) -> np.ndarray:
-        ((inputs, _, weights),) = evaluation_batches(dataset, spec, epoch=epoch)
-        assert weights.sum() == examples
-        return inputs[weights > 0]
-
-    rows = np.arange(examples)
-    if examples == 36:
-        rows = generator("evaluation", 0, 3).integers(14, size=36)
-    assert np.array_equal(tested(3), dataset.test_inputs[rows])
-    assert np.array_equal(tested(3), tested(4)) == (examples != 36)
 
 
 def test_a_stream_shorter_than_a_window_is_refused(play):

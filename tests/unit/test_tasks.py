@@ -215,12 +215,12 @@ def test_guessing_is_the_best_of_all_constant_outputs():
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("regression", {"label_smoothing": 0.1}, "label_smoothing: is of classification"),
-        ("language-modeling", {"label_smoothing": 0.1}, "label_smoothing: is of class"),
-        ("multi-label", {"class_weights": [1, 2], "rule": "keras"}, "class_weights: is of"),
+        ("regression", {"label_smoothing": 0.1}, "label_smoothing, which is of classification"),
+        ("language-modeling", {"label_smoothing": 0.1}, "label_smoothing, which is of class"),
+        ("multi-label", {"class_weights": [1, 2], "rule": "keras"}, "class_weights, which is of"),
         ("multi-label", {"ignored": True}, "multi-label has no label to ignore"),
-        ("classification", {"class_weights": [1, 2]}, "task.rule: says how"),
-        ("classification", {"rule": "keras"}, "task.rule: says how"),
+        ("classification", {"class_weights": [1, 2]}, "give both or neither"),
+        ("classification", {"rule": "keras"}, "give both or neither"),
         ("classification", {"class_weights": [0, 0], "rule": "keras"}, "no class counts"),
     ],
 )

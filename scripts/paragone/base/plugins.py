@@ -144,13 +144,18 @@ def extended(package: list[str], inside: str) -> list[str]:
     return [*package, *(str(folder / inside) for folder in folders())]
 
 
-def load(package: str, name: str) -> Any:
+def load(package: str, name: str, *needed: str) -> Any:
     """Import a module of a package to which plugins add modules.
 
-    Raises `UserError` with file and line if it is a plugin's and cannot be imported.
+    Raises `UserError` with file and line if it is a plugin's and cannot be imported, and with its file if it
+    lacks one of the names that are `needed`.
     """
     with explaining():
-        return importlib.import_module(".".join((LIBRARY.name, *package.split("/"), name)))
+        module = importlib.import_module(".".join((LIBRARY.name, *package.split("/"), name)))
+    for each in needed:
+        if not hasattr(module, each):
+            raise UserError(f"{module.__file__}: has no `{each}`, which the project calls; add it")
+    return module
 
 
 def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:

@@ -21,18 +21,6 @@ def keys_of(file: Path, table: str) -> list[str]:
     return [str(key.value) for key in found.keys if isinstance(key, ast.Constant)]
 
 
-def names_of(file: Path) -> set[str]:
-    """The names that a module has, as far as its own statements show them."""
-    found = set(_values(file))
-    for statement in parsed(file).body:
-        match statement:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found |= {alias.asname or alias.name for alias in names}
-    return found
-
-
 def _values(file: Path) -> dict[str, ast.expr]:
     """The expressions that a module's statements give to names."""
     found: dict[str, ast.expr] = {}

@@ -17,7 +17,7 @@ TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a 
 STREAM = "stream"  # the form of a text or of tokens as one stream
 SPLITS = ("train", "test")
 # Keys of a block that do not shape the arrays made from it; the second are those of files with checksums.
-_BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address", "files", "mirror")
+_BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address", "mirror")
 
 
 def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from msgspec import structs
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
-from paragone.base.source_files import names_of
 from paragone.config.run_spec import RESIDENT, Backend, Feed, Spec, Tuned
 from paragone.tasks import KINDS, TaskName
 
@@ -209,7 +208,6 @@ def check_backend(name: str, block: dict[str, Any]) -> None:
     backend, tuned = Backend.of(name, block), msgspec.convert(block.get("tuned", {}), Tuned)
     where = f"backends.{name}"
     engine = engine_named(backend.engine)
-    _check_has(f"engines/{backend.engine}.py", "ENGINE")
     if backend.feed not in engine.feeds:
         raise UserError(
             f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
@@ -237,7 +235,6 @@ def _check_loader(backend: Backend, name: str) -> None:
         loader = loader_named(name)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
-    _check_has(f"data/loaders/{name}.py", "LOADER")
     if backend.engine not in loader.engines:
         raise UserError(
             f"{where}: {name} feeds {', '.join(loader.engines)} alone, not engine {backend.engine}"
@@ -246,13 +243,6 @@ def _check_loader(backend: Backend, name: str) -> None:
         raise UserError(
             f"{where}: {RESIDENT} inputs are on the device already; leave out loader or feed"
         )
-
-
-def _check_has(inside: str, name: str) -> None:
-    """Raise `UserError` for a plugin's module without the name by which the project finds its class."""
-    file = plugins.file_of(inside)
-    if file is None or name not in names_of(file):
-        raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
 
 
 def check_workload(spec: Spec, where: str) -> None:

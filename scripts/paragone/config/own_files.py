@@ -5,19 +5,16 @@ Standard library only: the Snakefile imports this module at parse time.
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.source_files import keys_of, names_of
+from paragone.base.source_files import keys_of
 from paragone.config.code_files import loaded_by
 from paragone.config.engines import DECLARATIONS, Exhibit, declared_by
 from paragone.config.run_spec import Spec
 
 # What of a workload names an entry of a table.
-_USED = {"MODELS": "model", "OPTIMIZERS": "optimizer"}
-# The functions of the module of a figure or table.
-_FUNCTIONS = {"figures": ("points", "draw"), "tables": ("table",)}
+_USED = {"MODELS": "model", "OPTIMIZERS": "optimizer", "RULES": "optimizer"}
 
 
 def check_named(specs: Iterable[Spec]) -> None:
@@ -38,17 +35,6 @@ def check_named(specs: Iterable[Spec]) -> None:
                         f"{of}.{used}.name: {reader} finds no {name!r} in {plugins.TABLES[inside]} of "
                         f"{inside}, which has {', '.join(known)}; add it in {inside} of a plugin"
                     )
-
-
-def check_data(block: dict[str, Any]) -> None:
-    """Raise `UserError` for a form without `read`, and for a builder's module without `BUILDER`."""
-    wanted = {f"data/forms/{block['form']}.py": "read"}
-    if "builder" in block:
-        wanted[f"data/builders/{block['builder']}.py"] = "BUILDER"
-    for inside, name in wanted.items():
-        for file in plugins.files_of(inside)[:1]:
-            if name not in names_of(file):
-                raise UserError(f"{file}: has no `{name}`, which the project calls; add it")
 
 
 def _tables(engine: str) -> dict[str, list[str]]:
@@ -76,7 +62,7 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, Exhibit]:
     """The figures or tables (`kind`) of plugins by name, as `plugin.toml` declares them.
 
     `readable` has the words that reads may use. Raises `UserError` for a module that is not declared, and for
-    one without its functions or its caption.
+    one without its caption.
     """
     declared = {}
     for folder in plugins.folders():
@@ -93,11 +79,6 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, Exhibit]:
                     f"{folder / DECLARATIONS}: {kind}.{file.stem} reads {unknown[0]!r}, which is none of "
                     f"{', '.join(readable)}"
                 )
-            for function in _FUNCTIONS[kind]:
-                if function not in names_of(file):
-                    raise UserError(
-                        f"{file}: has no function `{function}`; see docs/extending.md#a-figure-or-table"
-                    )
             if not file.with_suffix(".rst").is_file():
                 raise UserError(
                     f"{file.with_suffix('.rst')}: is missing; write the caption of {file.stem} there"

@@ -23,7 +23,7 @@ from paragone.config.run_spec import (
     Target,
 )
 from paragone.config.schedules import LearningRate
-from paragone.tasks import MetricName, TaskName, Weighting
+from paragone.tasks import Task
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
@@ -183,7 +183,6 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
         labels, `label` if absent
     order_by: of tfds: the feature by which examples are ordered before a part is held out; the
         builder's order if absent
-    files: of tfds: those of the builder's registered files that its config needs; all if absent
     """
 
     builder: Word
@@ -193,7 +192,6 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
     input: Text = ABSENT
     label: Text = ABSENT
     order_by: Text = ABSENT
-    files: Annotated[list[str], Meta(min_length=1)] = ABSENT
     address: Address = ABSENT
     editions: Editions = ABSENT
     size: Side = ABSENT
@@ -612,29 +610,6 @@ OPTIMIZERS = {
 }
 
 
-class Task(Closed):
-    """What is learned, and how it is scored; classification if absent; see docs/method.md#tasks
-
-    name: classification: of each example, or of each of its words or pixels; multi-label: of any
-        number of classes for each example; regression: of one number or several;
-        language-modeling: of the next token
-    quality: the metric by which variants are compared; if absent accuracy, f1, r2 or perplexity,
-        the first that it has
-    class_weights: of classification: what the losses of each class are multiplied by, in their order
-    rule: with class_weights: the mean loss of a batch divides by its number of labels (keras), or
-        by the sum of their weights (pytorch)
-    label_smoothing: of classification: this share of a label is spread evenly over all classes
-    ignored: labels that the data set names as `ignored` count in no loss and no metric
-    """
-
-    name: TaskName
-    quality: MetricName = ABSENT
-    class_weights: Annotated[list[Annotated[float, Meta(ge=0)]], Meta(min_length=2)] = ABSENT
-    rule: Weighting = ABSENT
-    label_smoothing: Annotated[float, Meta(ge=0, lt=1)] = 0.0
-    ignored: bool = False
-
-
 class Workload(Closed, kw_only=True):
     """Data set, model, optimizer and schedule, by name; the same for every framework
 
@@ -679,11 +654,6 @@ class Workload(Closed, kw_only=True):
     steps_per_epoch: Count | None = None
     precision: Precision = "float32"
     target: Target = ABSENT
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for a model that the published weights do not fit."""
-        if self.initializer == "imagenet" and self.model.name != "mobilenet-v2":
-            raise ValueError('has initializer "imagenet"; its model must be "mobilenet-v2"')
 
 
 class Cell(Closed, kw_only=True):

@@ -50,7 +50,7 @@ def builder_class(dataset: str, options: dict) -> Any:
     """
     name = options["builder"]
     if builder_module(name):
-        return plugins.load("data/builders", name).BUILDER
+        return plugins.load("data/builders", name, "BUILDER").BUILDER
     try:
         return tfds.builder_cls(name)
     except tfds.core.registered.DatasetNotFoundError:
@@ -60,7 +60,7 @@ def builder_class(dataset: str, options: dict) -> Any:
 
 
 def registered(dataset: str, block: dict) -> Registered:
-    """The files that the builder registers, only those in `files` if the block has that key.
+    """The files that the builder registers.
 
     Raises `UserError` if there are none, or two of the same name.
     """
@@ -74,18 +74,12 @@ def registered(dataset: str, block: dict) -> Registered:
                 "can hold; prepare them as another form"
             )
         files[name] = (url, info.checksum)
-    wanted = block.get("files", list(files))
-    if unknown := sorted({*wanted} - {*files}):
-        raise UserError(
-            f"datasets.{dataset}.files: {block['builder']} has no {unknown[0]!r}; it has "
-            f"{', '.join(sorted(files))}"
-        )
-    if not wanted:
+    if not files:
         raise UserError(
             f"datasets.{dataset}: builder {block['builder']} registers no checksums; list its files with "
             "theirs under `editions`"
         )
-    return {name: files[name] for name in wanted}
+    return files
 
 
 def file_name(url: str, info: tfds.download.checksums.UrlInfo) -> str:

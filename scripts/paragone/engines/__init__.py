@@ -226,7 +226,7 @@ def create(spec: Spec) -> Engine:
     engine = spec.backend.engine
     try:
         with needing_packages():
-            module = plugins.load("engines", engine)
+            module = plugins.load("engines", engine, "ENGINE")
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
     _check_methods(module)

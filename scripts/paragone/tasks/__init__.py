@@ -7,10 +7,12 @@ written from their definitions; `torch`, `tensorflow` and `jax` have them as the
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from paragone.base.errors import UserError
-from paragone.base.typed_json import Block
+from paragone.base.typed_json import ABSENT, Block
 
 TaskName = Literal["classification", "multi-label", "regression", "language-modeling"]
 MetricName = Literal["accuracy", "f1", "r2", "mae", "perplexity", "loss"]
@@ -68,45 +70,46 @@ KINDS: dict[str, Kind] = {
 
 
 class Task(Block, frozen=True, kw_only=True):
-    """What a workload learns.
+    """What is learned, and how it is scored; classification if absent; see docs/method.md#tasks
 
-    classification: one of several classes for each example, or for each of its positions (tokens, pixels).
-    language-modeling: the next token at each position of a text, as classification. multi-label: any number
-    of classes for each example, each by a logit of its own. regression: one number or several for each
-    example, by squared error. `quality`: the metric by which variants are compared.
-
-    Of classification: `class_weights`, by class, multiply losses; the mean loss of a batch divides by the
-    number of labels (`rule` keras), or by the sum of their weights (pytorch). `label_smoothing` spreads that
-    share of a label evenly over all classes. `ignored`: labels of -1 are none, and count nowhere.
+    name: classification: of each example, or of each of its words or pixels; multi-label: of any
+        number of classes for each example; regression: of one number or several;
+        language-modeling: of the next token
+    quality: the metric by which variants are compared; if absent accuracy, f1, r2 or perplexity,
+        the first that it has
+    class_weights: of classification: what the losses of each class are multiplied by, in their order
+    rule: with class_weights: the mean loss of a batch divides by its number of labels (keras), or
+        by the sum of their weights (pytorch)
+    label_smoothing: of classification: this share of a label is spread evenly over all classes
+    ignored: labels that the data set names as `ignored` count in no loss and no metric
     """
 
     name: TaskName
-    quality: MetricName | None = None
-    class_weights: tuple[float, ...] | None = None
-    rule: Weighting | None = None
-    label_smoothing: float = 0.0
+    quality: MetricName = ABSENT
+    class_weights: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=2)] = ABSENT
+    rule: Weighting = ABSENT
+    label_smoothing: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     ignored: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what the task does not have, and for weights or a share that are none."""
-        if self.quality and self.quality not in self.kind.metrics:
-            raise ValueError(
-                f"task.quality: {self.name} has no {self.quality}; it has {', '.join(self.kind.metrics)}"
-            )
-
+        """Raise `ValueError` for what the task does not have, and for weights that are none."""
+        metrics = self.kind.metrics
+        if self.quality and self.quality not in metrics:
+            raise ValueError(f"has quality {self.quality}; {self.name} has {', '.join(metrics)}")
         of_classes = ["class_weights", "rule", "label_smoothing"]
         if self.name != "classification" and (has := [k for k in of_classes if getattr(self, k)]):
-            raise ValueError(
-                f"task.{has[0]}: is of classification, not of {self.name}; leave it out"
-            )
+            raise ValueError(f"has {has[0]}, which is of classification alone; leave it out")
         if self.ignored and self.name not in ("classification", "language-modeling"):
-            raise ValueError(f"task.ignored: {self.name} has no label to ignore; leave it out")
-        if (self.rule is None) != (self.class_weights is None):
+            raise ValueError(f"has ignored, and {self.name} has no label to ignore; leave it out")
+        if bool(self.rule) != bool(self.class_weights):
             raise ValueError(
-                "task.rule: says how class_weights are averaged, keras or pytorch; give both or neither"
+                "has class_weights or rule, which says how they are averaged, keras or pytorch; give both or "
+                "neither"
             )
-        if self.class_weights is not None and not any(self.class_weights):
-            raise ValueError("task.class_weights: no class counts; give one a weight above 0")
+        if self.class_weights and not any(self.class_weights):
+            raise ValueError(
+                "has class_weights by which no class counts; give one a weight above 0"
+            )
 
     @property
     def kind(self) -> Kind:

@@ -74,7 +74,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     Raises `UserError` for what cannot be read, for a number of class names other than that of classes, and
     for the names of classes in another order than theirs.
     """
-    module = plugins.load("data/forms", source["parameters"]["form"])
+    module = plugins.load("data/forms", source["parameters"]["form"], "read")
     with plugins.explaining():
         raw = module.read(source, scratch, kept)
     if not isinstance(raw, Raw):

@@ -55,6 +55,6 @@ def create(name: str, dataset: Dataset, examples: int) -> Loader:
     Raises `Unavailable` if a package is missing, or for data that the loader cannot read.
     """
     with needing_packages():
-        module = plugins.load("data/loaders", name)
+        module = plugins.load("data/loaders", name, "LOADER")
     with plugins.explaining():
         return cast(Loader, module.LOADER(dataset, examples))

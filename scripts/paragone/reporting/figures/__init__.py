@@ -20,4 +20,4 @@ def load(name: str) -> Any:
     known = plugins.names_in("reporting/figures")
     if name not in known:
         raise UserError(f"{name!r} is none of the figures: {', '.join(known)}")
-    return plugins.load("reporting/figures", name)
+    return plugins.load("reporting/figures", name, "points", "draw")

@@ -33,5 +33,5 @@ def load(name: str) -> Callable[[Inputs], Table]:
     added = [known for known in plugins.names_in("reporting/tables") if known not in own]
     if name not in added:
         raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
-    table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name).table
+    table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name, "table").table
     return table
