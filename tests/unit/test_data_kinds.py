@@ -359,9 +359,6 @@ no_texts = no_tables(
     (LFS, "git lfs pull"),
     (b"<!doctype html>", "web page"),
 )
-one_label = no_tables(
-    ("text,label\na,good\nb,good\n", "column 'label' of mine.csv", "two or more"),
-)
 
 
 def packed() -> None:
@@ -428,8 +425,14 @@ no_numbers = no_arrays(
 def no_archives() -> None:
     np.savez("whole.npz", inputs=DIGITS, labels=LABELS)
     np.save("one.npy", DIGITS)
+    np.savez_compressed("small.npz", inputs=DIGITS, labels=LABELS)
+    flipped, packed = (bytearray(Path(f"{name}.npz").read_bytes()) for name in ("whole", "small"))
+    flipped[2000] ^= 1
+    packed[500] ^= 1
     for content, words in (
-        (Path("whole.npz").read_bytes()[:900], "cut off or damaged"),
+        (flipped[:900], "cut off or damaged"),
+        (flipped, "cut off or damaged"),
+        (packed, "cut off or damaged"),
         (Path("one.npy").read_bytes(), "one array (.npy)"),
         (LFS, "git lfs pull"),
         (b"a note", "neither an .npz file"),
@@ -547,6 +550,8 @@ def not_square() -> None:
 
 def indices() -> None:
     words = RANDOM.integers(0, 40, (50, 9))
+    dataset, _ = made(arrays(words, vocabulary=40))
+    assert (dataset.vocabulary, dataset.train_inputs.dtype) == (40, np.int32)
     for value, said in (
         (-1, "datasets.refused.vocabulary"),
         (40, "vocabulary"),
@@ -589,10 +594,6 @@ def built_numbers() -> None:
 
 def built_words() -> None:
     of_builder(WORDS, [[1, 2], [3], [4, -1], [], [2], [2]], [0, 1] * 3, "row 2", "word index -1")
-
-
-def built_classes() -> None:
-    of_builder(ARRAYS, np.ones((6, 2), np.float32), [1] * 6, "feature 'y'", "two or more")
 
 
 def sizes() -> None:
@@ -681,15 +682,14 @@ CASES: dict[str, list[Case]] = {
     ],
     "Tables of texts": [
         marks, open_marks, delimiters, encodings, lines, other_columns, plain_text, empty_fields, ragged,
-        columns, packed, of_parquet, scripts, one_label, number_columns,
+        columns, packed, of_parquet, scripts, number_columns,
     ],
     "Arrays": [
         numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, positions, targets,
-        ignored, indicators, unequal,
-        channels_first, not_square, indices, one_class, drawn,
+        ignored, indicators, unequal, channels_first, not_square, indices, drawn,
     ],
-    "Builders of TensorFlow Datasets": [built_numbers, built_words, built_classes],
-    "Every form": [sizes, few, to_come, lacking, alike, all_classes, ordered, repeated, unknown],
+    "Builders of TensorFlow Datasets": [built_numbers, built_words],
+    "Every form": [sizes, few, to_come, lacking, alike, all_classes, ordered, repeated, unknown, one_class],
 }  # fmt: skip
 
 
@@ -718,3 +718,99 @@ def test_a_pipe_in_a_class_is_not_read(here):
     folder(NOISE)
     os.mkfifo("set/b/pipe")
     made(PNG)
+
+
+@pytest.mark.parametrize("saved", [np.savez, np.savez_compressed, None])
+def test_arrays_with_a_part_held_out(here, saved):
+    """Each example is in one split, with its own label; integers become float32, images get a channel."""
+    if saved:
+        saved("mine.npz", inputs=DIGITS, labels=LABELS)
+    else:
+        Path("mine.npz").mkdir()
+        np.save("mine.npz/inputs.npy", DIGITS)
+        np.save("mine.npz/labels.npy", LABELS)
+    dataset, manifest = made(NPZ)
+    assert dataset.train_inputs.shape == (40, 8, 8, 1)
+    assert dataset.test_inputs.dtype == np.float32
+    inputs = np.concatenate([dataset.train_inputs, dataset.test_inputs])
+    labels = np.concatenate([dataset.train_labels, dataset.test_labels])
+    found, stored = (
+        {(bytes(row), label) for row, label in zip(*pair, strict=True)}
+        for pair in ((inputs, labels.tolist()), (DIGITS.astype(np.float32), LABELS.tolist()))
+    )
+    assert found == stored
+    assert manifest["class_names"] == list("01234")
+    assert manifest["majority"]["train"] == np.bincount(dataset.train_labels).max() / 40
+    assert manifest["split"].startswith("20% held out")
+
+
+def test_arrays_of_two_splits_keep_their_order(here):
+    names = np.array(["b", "c", "a"])[np.arange(50) % 3]
+    images = DIGITS.astype(np.uint8)
+    np.savez("mine.npz", x=images[:30], y=names[:30], xt=images[30:], yt=names[30:])
+    dataset, manifest = made(BOTH)
+    assert np.array_equal(dataset.test_inputs[..., 0], images[30:])
+    assert dataset.train_inputs.dtype == np.uint8
+    assert [dataset.class_names[label] for label in dataset.train_labels] == names[:30].tolist()
+    assert manifest["vocabulary"] is None
+    # A test split of fractions as bytes would be zeros.
+    np.savez("mine.npz", x=images[:30], y=LABELS[:30], xt=images[30:] / 255, yt=LABELS[30:])
+    wrong(BOTH, "xt of mine.npz is float64", "x of mine.npz is uint8")
+
+
+def test_arrays_that_cannot_be_read(here):
+    np.savez("mine.npz", inputs=DIGITS, labels=LABELS)
+    wrong(NPZ | {"held_out": 0.999}, "no example is left", "train")
+    wrong(NPZ | {"classes": ["a", "b"]}, "2 names for the 5")
+    wrong(NPZ | {"classes": [*"43210"]}, "another order, which is 0, 1, 2, 3, 4")
+    wrong(NPZ | {"inputs": "x"}, "no array 'x'", "it has inputs, labels")
+    wrong({"form": "arrays", "path": "mine.npz"}, "held_out: there is no test split")
+    both = {"train": "inputs", "test": "inputs"}
+    wrong(NPZ | {"inputs": both}, "held_out: there is a test split")
+
+
+def test_folder_of_images(here):
+    pictures(Path("fruit"), {"lemon": (250, 240, 10), "plum": (60, 10, 120)})
+    (here / "fruit/.hidden").mkdir()
+    block = {"form": "folder", "path": "fruit", "size": 8, "held_out": 0.25}
+    dataset, _ = made(block)
+    assert dataset.class_names == ("lemon", "plum")
+    assert (len(dataset.train_labels), len(dataset.test_labels)) == (15, 5)
+    for image, label in zip(dataset.train_inputs, dataset.train_labels, strict=True):
+        assert image.shape == (8, 8, 3)
+        assert np.array_equal(image[3, 3], [(250, 240, 10), (60, 10, 120)][label])
+
+
+def test_folders_that_cannot_be_read(here):
+    pictures(Path("one"), {"a": (0, 0, 0)})
+    block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
+    wrong(block, "one", "two or more folders")
+    wrong(block | {"path": "one/a/0.png"}, "one/a/0.png: is a file")
+    pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
+    path = {"train": "two", "test": "one"}
+    pictures(Path("one"), {"d": (0, 0, 0)})
+    wrong(block | {"path": path}, "one has the classes a, d", "two has b, c")
+
+
+REVIEWS = """kind,text
+good,"A fine, fine day"
+bad,"It's a
+rainy day"
+good,fine
+bad,rain
+"""
+
+
+def test_table_of_texts(here):
+    """Words are counted over the training split alone; texts are padded at their beginning."""
+    Path("train.csv").write_text(REVIEWS)
+    Path("test.csv").write_text(REVIEWS.replace("fine", "novel"))
+    path = {"train": "train.csv", "test": "test.csv"}
+    dataset, _ = made({"form": "table", "path": path, "label": "kind", "length": 8, "words": 4})
+    # 1 starts a text, 2 is none of the four words, then: fine 3 times, a and day twice, it's once.
+    assert dataset.vocabulary == 7
+    assert dataset.class_names == ("bad", "good")
+    assert dataset.train_labels.tolist() == [1, 0, 1, 0]
+    assert dataset.train_inputs[0].tolist() == [0, 0, 0, 1, 4, 3, 3, 5]
+    assert dataset.train_inputs[1].tolist() == [0, 0, 0, 1, 6, 4, 2, 5]
+    assert dataset.test_inputs[0].tolist() == [0, 0, 0, 1, 4, 2, 2, 5]
