@@ -1,22 +1,39 @@
-"""Mistakes in a folder of one's own: one message with the file, the line and what to do, before any run."""
+"""Mistakes in a folder of one's own: one message with the file, the line and what to do."""
 
 import copy
 import os
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from documents import EXAMPLE, at
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, dry_run, refused_by_workflow, refusing, write_files
+from workspace import (
+    CONFIG,
+    ROOT,
+    call,
+    dry_run,
+    error_in,
+    refused,
+    refused_by_workflow,
+    refusing,
+    train_command,
+    write_files,
+)
 
 from paragone.base import plugins
+from paragone.base.errors import UserError, as_user_error
 from paragone.config.code_files import code_files
 from paragone.config.engines import Exhibit
 from paragone.config.expand import expand
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
+from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
+from paragone.training.clocks import Ledger
+from paragone.training.worker import of_own_model
 
 QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
@@ -105,7 +122,7 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_one_message(folder, mistake):
+def test_one_message_before_any_run(folder, mistake):
     change, words = MISTAKES[mistake]
     for name in ("empty", f"a{os.pathsep}b"):
         Path(name).mkdir()
@@ -185,3 +202,93 @@ def test_the_workflow_prints_the_message_and_stops(folder):
     line = ["-s", str(ROOT / "Snakefile"), "all", "--cores", "1", "--configfile", QUESTION]
     printed = dry_run(line, folder, status=1)
     refused_by_workflow(printed, f"config: {folder}/{at(MODEL, 'import math')}")
+
+
+def spec_of(backend: str) -> Spec:
+    """A run of the example on Fashion-MNIST, whose arrays are there."""
+    config = configured()
+    config["workloads"]["my-digits"] |= {"dataset": "fashion_mnist", "epochs": 1}
+    config["experiments"]["my_question"] |= {"repeats": 1, "steps_per_epoch": 2}
+    plugins.use(config["plugins"])
+    return next(spec for spec in expand(config, "my_question") if spec.backend.name == backend)
+
+
+TRACEBACK = "the traceback is in "
+# Backend; file, what is replaced there by what; and the words of the message.
+FAILURES = {
+    "no engine": (
+        "my-numpy",
+        (ENGINE, "\nENGINE =", "\nENGIN ="),
+        ["engines/my_numpy.py: has no `ENGINE`, which the project calls; add it"],
+    ),
+    "no method": (
+        "my-numpy",
+        (ENGINE, "def warm_up", "def warm"),
+        ["engines/my_numpy.py: ENGINE has no warm_up; every engine has the methods of `Engine`"],
+    ),
+    "engine raises": (
+        "my-numpy",
+        (ENGINE, "        totals = np.zeros(3)\n", "        totals = 1 / 0\n"),
+        [at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero"],
+    ),
+    "model raises": (
+        "torch",
+        (MODEL, "nn.ReLU()", "nn.ReLu()"),
+        [at(MODEL, "nn.ReLU") + "AttributeError", "has no attribute 'ReLu'"],
+    ),
+    "options that the model has not": (
+        "torch",
+        (MODEL, "classes: int, hidden: int", "classes: int, width: int"),
+        ["workloads.my-digits.model", "hidden"],
+    ),
+    "layers that do not fit": (
+        "torch",
+        (MODEL, "nn.Linear(hidden,", "nn.Linear(hidden + 1,"),
+        ["models/torch.py: model 'my-mlp' on backend torch: RuntimeError", TRACEBACK],
+    ),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_one_message_as_it_runs(small, folder, failure):
+    backend, change, words = FAILURES[failure]
+    edit(*change)
+    done = call(train_command(spec_of(backend), small, folder / "run"))
+    refused(done, *words)
+    assert not (folder / "run/record.json").exists()
+    if TRACEBACK in words:
+        file = Path(error_in(done.stderr).rpartition(TRACEBACK)[2])
+        assert file.read_text().startswith("Traceback")
+
+
+def test_an_error_names_a_line_of_the_plugin_and_of_nothing_else(folder):
+    """Also if a library raised it; a package in the user's folder is no part of the plugin."""
+    edit(FIGURE, '["run", "backend"', '["rnu", "backend"')
+    plugins.use(["my_folder"])
+    file = folder / FIGURE
+    with pytest.raises(TypeError) as error:
+        runpy.run_path(str(file))["points"](SimpleNamespace(runs={}))
+    where = at(str(file), '"rnu"', file.read_text())
+    assert str(as_user_error(error.value)).startswith(f"{where}TypeError: ")
+    package = folder / "my_folder/.venv/lib/package.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("1 / 0\n")
+    with pytest.raises(ZeroDivisionError) as other:
+        runpy.run_path(str(package))
+    assert as_user_error(other.value) is None
+    with pytest.raises(KeyError) as error:  # of the project, not of a model
+        Ledger().add({"no such clock": 1.0})
+    assert of_own_model(error.value, spec_of("torch")) is None
+
+
+def test_full_memory_and_disks_stay_what_they_are(folder):
+    """An engine or `as_user_error` knows these errors, though a plugin's model raises them."""
+    plugins.use(["my_folder"])
+    file = folder / "my_folder/models/full.py"
+    for error in ('RuntimeError("CUDA out of memory")', "MemoryError()", 'OSError(28, "no room")'):
+        file.write_text(f"raise {error}\n")
+        with pytest.raises((RuntimeError, MemoryError, OSError)), plugins.explaining():
+            runpy.run_path(str(file))
+    file.write_text("raise RuntimeError('shapes')\n")
+    with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
+        runpy.run_path(str(file))
