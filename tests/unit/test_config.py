@@ -76,6 +76,7 @@ MISTAKES = [
     ("backends.torch.color", "blue", "#[0-9A-Fa-f]{6}"),
     ("backends.torch.engine", "mxnet", "engines/mxnet.py"),
     ("backends.torch.environment", "my", "my.yaml"),
+    ("backends.torch.tuned", {}, "is empty"),
     ("backends.torch.tuned.options.fuse", True, "fused_optimizer"),
     ("backends.torch.tuned.variables.MALOC", "1", "MALLOC_"),
     (f"{CNN}.dataset", "mnist", "fashion_mnist"),

@@ -73,7 +73,7 @@ def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
     [
         ({"name": "regression"}, {"accuracy": 0.8}, "regression has r2, mae, loss"),
         ({"name": "classification"}, {"mae": 3}, "classification has accuracy, loss"),
-        ({"name": "regression", "quality": "accuracy"}, {"mae": 3}, "regression has no accuracy"),
+        ({"name": "regression", "quality": "accuracy"}, {"mae": 3}, "has quality accuracy; "),
     ],
 )
 def test_a_metric_that_a_task_lacks_is_refused(task, target, words):

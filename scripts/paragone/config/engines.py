@@ -213,6 +213,8 @@ def check_backend(name: str, block: dict[str, Any]) -> None:
             f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
         )
     check_strategy(backend)
+    if "tuned" in block and tuned == Tuned():
+        raise UserError(f"{where}.tuned: is empty; add variables or options, or leave it out")
     if backend.loader:
         _check_loader(backend, backend.loader)
     for option in tuned.options:

@@ -230,7 +230,11 @@ class Backend(Block, frozen=True):
 
 
 class Tuned(Block, frozen=True):
-    """What the tuning `tuned` changes: environment variables and options of the engine; none as installed."""
+    """What the tuning `tuned` changes, with the same training semantics; see docs/method.md
+
+    variables: environment variables that a worker is started with
+    options: options of the engine, see tuned in scripts/paragone/config/engines.py
+    """
 
     variables: dict[str, str] = msgspec.field(default_factory=dict)
     options: dict[str, bool | int] = msgspec.field(default_factory=dict)

@@ -21,6 +21,7 @@ from paragone.config.run_spec import (
     PartialBatch,
     Shuffle,
     Target,
+    Tuned,
 )
 from paragone.config.schedules import LearningRate
 from paragone.tasks import Task
@@ -375,22 +376,6 @@ class Primary(Closed):
         "peak memory",
         "energy",
     ]
-
-
-class Tuned(Closed):
-    """What the tuning `tuned` changes, with the same training semantics; see docs/method.md
-
-    variables: environment variables that a worker is started with
-    options: options of the engine, see tuned in scripts/paragone/config/engines.py
-    """
-
-    variables: Annotated[dict[str, str], Meta(min_length=1)] = ABSENT
-    options: Annotated[dict[str, bool | int], Meta(min_length=1)] = ABSENT
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for an empty block."""
-        if self.variables is None and self.options is None:
-            raise ValueError("is empty; add variables or options, or leave it out")
 
 
 class Backend(Closed, kw_only=True):

@@ -40,9 +40,6 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
     source.json: source, edition, parameters, path, about, files and their origin. Raises `UserError` for a
     missing folder, a wrong checksum, or, with `source: real`, when no place has the data.
     """
-    for key in ("folder", "source", "lock"):
-        if key not in settings:
-            raise UserError(f"data.{key} is missing in the config")
     if settings["source"] == "synthetic":
         return _synthetic(dataset, block, "data.source is synthetic")
     if block["form"] == TFDS or "editions" in block:
