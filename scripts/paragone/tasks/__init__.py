@@ -94,7 +94,7 @@ class Task(Block, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raise `ValueError` for what the task does not have, and for weights that are none."""
         metrics = self.kind.metrics
-        if self.quality and self.quality not in metrics:
+        if self.quality not in (ABSENT, *metrics):
             raise ValueError(f"has quality {self.quality}; {self.name} has {', '.join(metrics)}")
         of_classes = ["class_weights", "rule", "label_smoothing"]
         if self.name != "classification" and (has := [k for k in of_classes if getattr(self, k)]):
