@@ -55,7 +55,7 @@ def fashion_cnn_whole(data: Data) -> list[Row]:
 def reuters_whole(data: Data, rounds: int) -> list[Row]:
     """The ten published epochs, from the start of the command to its end."""
     variant = partial(specification, "reuters-cnn", "tensorflow-mirrored", 32, epochs=10)
-    best = variant(precision=PRECISION)
+    best = variant(**BEST)
     runs = [train(best, data) for _ in range(rounds)]
     accuracy, reference = runs[0].test_accuracy, train(variant(), data).test_accuracy
     seconds = [run.seconds for run in runs]
@@ -72,7 +72,7 @@ def reuters_whole(data: Data, rounds: int) -> list[Row]:
 
 def fashion_conv(data: Data, rounds: int) -> list[Row]:
     """Against Keras' `fit`."""
-    best = specification("fashion-conv", "tensorflow-mirrored", 1000, precision=PRECISION, **SHORT)
+    best = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT, **BEST)
     line = [OPPONENTS / "keras_fit.py", data.arrays("fashion_mnist")]
     same = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT)
     return against("fashion-conv", best, same, "Keras' `fit`, float32", line, 1.5, data, rounds)
@@ -122,7 +122,7 @@ def text_cnn(data: Data, rounds: int) -> list[Row]:
     vocabulary = json.loads(data.manifest("reuters").read_text())["vocabulary"]
     line = [OPPONENTS / "step_by_step.py", data.arrays("reuters"), vocabulary]
     words = "one `tf.function` call a step, float32"
-    best, same = variant(precision=PRECISION), variant()
+    best, same = variant(**BEST), variant()
     return against("text CNN, batch 32", best, same, words, line, 1.5, data, rounds)
 
 
@@ -163,7 +163,7 @@ def whole(
     Best variant, variant as the other program trains, and limit: as of `against`. `score`: loss or accuracy,
     on the test examples at the end, of the last round.
     """
-    variants, scores = distinct(best, same), {}
+    variants, scores = (best, same), {}
 
     def ours(spec: Spec) -> float:
         run = train(spec, data)
@@ -186,7 +186,7 @@ def whole(
             f"{scores[named(spec)]:.4f} to {scores[words]:.4f}",
             limit,
         )
-        for spec, seconds, limit in zip(variants, each, (asked, None), strict=False)
+        for spec, seconds, limit in zip(variants, each, (asked, None), strict=True)
     ]
 
 
@@ -204,7 +204,7 @@ def against(
 
     `asked` is the limit of the best variant.
     """
-    variants = distinct(best, same)
+    variants = (best, same)
     measures = [partial(steady, spec, data) for spec in variants]
     taken = in_turn(rounds, *measures, partial(speed, *line))
     *ours, theirs = zip(*taken, strict=True)
@@ -216,13 +216,8 @@ def against(
             f"{median(speeds):,.0f} to {median(theirs):,.0f} examples/s",
             limit,
         )
-        for spec, speeds, limit in zip(variants, ours, (asked, None), strict=False)
+        for spec, speeds, limit in zip(variants, ours, (asked, None), strict=True)
     ]
-
-
-def distinct(best: Spec, same: Spec) -> list[Spec]:
-    """Both variants, or one where the best is the one that trains as the other program does."""
-    return [best] if best == same else [best, same]
 
 
 def compared(part: str, words: str, ratios: list[float], shown: str, limit: float | None) -> Row:
