@@ -72,7 +72,6 @@ class Schedule(Block, frozen=True):
     start: Fraction = 0.04
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a key that the shape lacks, or has no use for."""
         needed, possible = SHAPES[self.name]
         for field in msgspec.structs.fields(self)[1:]:
             key, given = field.name, getattr(self, field.name) != field.default
@@ -121,7 +120,6 @@ class LearningRate(Block, frozen=True):
     schedule: Schedule = ABSENT
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         if self.each_step and self.unit == "step":
             raise ValueError(
                 "has each_step and the unit step, which changes the rate at each step anyway"

@@ -155,7 +155,6 @@ class Dataset(Open):
     stand_in: StandIn = ABSENT
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for classes of one name."""
         if self.classes and len({*self.classes}) < len(self.classes):
             raise ValueError("two of the classes have one name; rename one")
 
@@ -200,7 +199,6 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
     words: Count = 20000
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an address without the editions that are there."""
         super().__post_init__()
         if self.address and not self.editions:
             raise ValueError("has an address and no editions; add the files' checksums")
@@ -220,7 +218,6 @@ class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
     range: Annotated[list[float], Meta(min_length=2, max_length=2)] = ABSENT
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a range that does not rise."""
         super().__post_init__()
         if self.range and not self.range[0] < self.range[1]:
             raise ValueError("has a range that does not rise; write the lower value first")
@@ -249,7 +246,6 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
     vocabulary: Annotated[int, Meta(ge=2)] = ABSENT
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for labels of two kinds."""
         super().__post_init__()
         if sum(map(bool, (self.targets, self.indicators, self.ignored is not ABSENT))) > 1:
             raise ValueError("has two of targets, indicators and ignored; leave one of them out")
@@ -282,7 +278,6 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     words: Count = 20000
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an encoding that Python does not know, and for columns that do not fit."""
         super().__post_init__()
         inputs = self.columns or [self.text]
         named = [*inputs, *(self.targets or self.indicators or [self.label])]
@@ -323,7 +318,6 @@ class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
     length: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` unless the file is named or its checksum listed."""
         super().__post_init__()
         if bool(self.path) == bool(self.editions):
             raise ValueError("has path and editions, or neither; write one of them")
@@ -459,7 +453,6 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
     decays: Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)] = "all"
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         if getattr(self, "rule", None) == "keras-2" and self.name != "nadam":
             raise ValueError("has rule keras-2, which is of nadam alone; write keras or pytorch")
         if self.clip_norm and self.clip_value:
@@ -477,7 +470,6 @@ class Coupled(Common, kw_only=True):
     decoupled: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         super().__post_init__()
         if self.decoupled and not self.weight_decay:
             raise ValueError("is decoupled and has no weight_decay; add it, or leave both out")
@@ -496,7 +488,6 @@ class Sgd(Coupled, kw_only=True):
     dampening: Fraction = 0.0
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         super().__post_init__()
         if (self.nesterov or self.dampening) and not self.momentum:
             raise ValueError("has nesterov or dampening and no momentum; leave them out")
@@ -536,7 +527,6 @@ class Nadam(Coupled, kw_only=True):
     rule: Rule = "keras"
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         super().__post_init__()
         if self.rule == "keras-2" and not self.deduplicate:
             raise ValueError(
@@ -565,7 +555,6 @@ class Rmsprop(Coupled, kw_only=True):
     rule: Rule = "keras"
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
         super().__post_init__()
         if self.rule == "keras" and self.momentum:
             raise ValueError(

@@ -92,7 +92,6 @@ class Task(Block, frozen=True, kw_only=True):
     ignored: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what the task does not have, and for weights that are none."""
         metrics = self.kind.metrics
         if self.quality not in (ABSENT, *metrics):
             raise ValueError(f"has quality {self.quality}; {self.name} has {', '.join(metrics)}")
