@@ -7,7 +7,6 @@ from workspace import CONFIG, PAPERS
 
 from paragone.analysis import published, verdicts
 from paragone.analysis.grouping import sweeps_of
-from paragone.analysis.published import ratios_of
 from paragone.analysis.verdicts import Evidence
 from paragone.config.schema import Margin
 
@@ -16,9 +15,9 @@ MARGINS = msgspec.convert(CONFIG["margins"], dict[str, Margin])
 
 
 def of(experiment, spreads=None):
-    """The published rows of an experiment, what judges them, and their ratios."""
+    """The published rows of an experiment, and what judges them."""
     found = PAPERS[experiment].published[experiment]
-    return found.rows, Evidence(found.protocols, MARGINS, spreads or {}), ratios_of(found)
+    return found.rows, Evidence(found.protocols, MARGINS, spreads or {})
 
 
 def row_of(experiment, metric, epoch=None):

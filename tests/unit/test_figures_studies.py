@@ -1,4 +1,4 @@
-"""Batch sizes, time to target, epoch time and speed-up: what is drawn is what the records say."""
+"""Batch sizes, time to target and epoch time: what is drawn is what the records say."""
 
 import numpy as np
 import pandas as pd
@@ -159,16 +159,6 @@ def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
             assert runs[one["run"]] == pytest.approx(23_262 / speed(one))
 
 
-def test_speed_up_pairs_seeds(drawings, shown):
-    rows, made = shown["epoch_time"], drawings["epoch_time"].made
-    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
-    one, two = (of_cell(made, "torch-xla", count, 64) for count in (1, 2))
-    ratios = [speed(b) / speed(a) for a, b in zip(one, two, strict=True)]
-    assert sorted(here.loc[here["kind"] == "run", "value"]) == pytest.approx(sorted(ratios))
-    published = rows[(rows["panel"] == "speed_up") & (rows["kind"] == "published")]
-    assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
-
-
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     made = mobilenet(1, epochs=3, steps_per_epoch=None)
     rows = Drawing.of(tmp_path, made).shown("epoch_time")
@@ -181,11 +171,9 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
 
 
 def test_values_are_drawn_once_each_and_side_by_side(drawings, shown):
-    panels = drawings["epoch_time"].figure("epoch_time", "mirrored_mobilenet").axes
+    (axes,) = drawings["epoch_time"].figure("epoch_time", "mirrored_mobilenet").axes
     drawn = shown["epoch_time"][shown["epoch_time"]["kind"].isin(["published", "median"])]
-    for axes, names in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):
-        values = drawn.loc[drawn["panel"].isin(names), "value"]
-        marked = [line.get_xydata() for line in axes.lines if line.get_marker() != "None"]
-        points = [point for each in marked for point in each if not np.isnan(point[1])]
-        assert sorted(y for _, y in points) == pytest.approx(sorted(values))
-        assert len({round(x, 3) for x, _ in points}) == len(points)
+    marked = [line.get_xydata() for line in axes.lines if line.get_marker() != "None"]
+    points = [point for each in marked for point in each if not np.isnan(point[1])]
+    assert sorted(y for _, y in points) == pytest.approx(sorted(drawn["value"]))
+    assert len({round(x, 3) for x, _ in points}) == len(points)

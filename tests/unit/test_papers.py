@@ -32,7 +32,6 @@ experiments:
 numbers:
   mine:
     systems: {my laptop: {replicas: 1}}
-    ratios: [{name: gain, metric: throughput, formula: row / reference, system: my laptop, global_batch: 100}]
     flaws: ["It is made up."]
 """
 NUMBERS = """experiment,system,workload,metric,split,epoch,final,global_batch,value,decimals,unit
@@ -67,7 +66,6 @@ def test_a_number_is_read_with_what_its_system_did(mine):
     assert (accuracy.printed, accuracy.decimals) == ("0.900", 3)
     assert (loss.printed, loss.decimals, loss.epoch) == ("0.25 nats", 2, 2)
     assert found.protocols["my laptop"].workload == "mine"
-    assert [(ratio.name, row.global_batch) for ratio, row in found.ratios] == [("gain", 100)]
     assert found.flaws == ["It is made up."]
 
 
@@ -128,8 +126,6 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         ("paper.yaml", "    global_batch: 100\n", "", ["workloads.mine", "has no batch size"]),
         ("paper.yaml", "replicas: 1}}", "replica: 1}}", ["numbers.mine.systems.my laptop", "replicas"]),
         ("paper.yaml", "my laptop:", "your laptop:", ["line 2", "'my laptop'", "systems"]),
-        ("paper.yaml", "batch: 100}]", "batch: 9}]", ["numbers.mine.ratios", "0 rows", "throughput"]),
-        ("paper.yaml", "metric: throughput", "metric: rate", ["numbers.mine.ratios", "rate"]),
         ("paper.yaml", "numbers:\n", "numbers:\n  other: {}\n", ["numbers.other", "no row"]),
         ("numbers.csv", ",value,", ",number,", ["column 'number'", "value"]),
         ("numbers.csv", "experiment,system", "system", ["no column 'experiment'"]),
@@ -169,10 +165,9 @@ def test_what_does_not_fit_the_config_is_named(mine):
     refused("workloads.mine", "twin", papers=[str(mine), str(twin)])
     (mine / "numbers.csv").write_text(NUMBERS.replace("loss,test", "bleu,test"))
     refused(str(mine.name), "test_bleu", "margins", papers=[str(mine)])
-    text = f"{MINE}margins: {{test_bleu: {{kind: share, margin: 0.05}}}}\n"
+    text = f"{MINE}margins: {{test_bleu: {{share: 0.05}}}}\n"
     (mine / "paper.yaml").write_text(text)
-    margin = {"kind": "share", "margin": 0.05}
-    assert whole(papers=[str(mine)])["margins"]["test_bleu"] == margin
+    assert whole(papers=[str(mine)])["margins"]["test_bleu"] == {"share": 0.05}
 
 
 def test_numbers_of_no_paper_are_named(mine):

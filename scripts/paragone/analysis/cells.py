@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -162,17 +161,16 @@ def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: b
 class Quantity:
     """How to measure a published metric.
 
-    `measure`: values by seed. `hardware`: it depends on the machine as much as on the method. `exact`:
-    it requires the published batch and replicas. `unit`: of the values. `meaning`: a kind of reason, and its
-    values, that says what is measured. `any_length`: it does not depend on the length of the epochs.
+    `measure`: values by seed. `hardware`: of what depends on the machine as much as on the method, the kind
+    of reason that says so. `exact`: it requires the published batch and replicas. `unit`: of the values.
+    `any_length`: it does not depend on the length of the epochs.
     """
 
     measure: Callable[[Cell, Row], pd.Series]
-    hardware: bool = False
+    hardware: str = ""
     exact: bool = False
     digits: int = 4
     unit: str = ""
-    meaning: Callable[[Cell, Row], Reason] = lambda cell, row: ("hardware",)
     needs_epoch: bool = False
     any_length: bool = False
 
@@ -195,7 +193,7 @@ class Quantity:
         reasons = cell.differences(row, any_length=self.any_length)
         if self._short(cell, row):
             reasons.insert(0, ("epochs", cell.reached, row.epoch))
-        return reasons + ([self.meaning(cell, row)] if self.hardware else [])
+        return reasons + ([(self.hardware,)] if self.hardware else [])
 
     def _short(self, cell: Cell, row: Row) -> bool:
         return row.epoch is not None and cell.reached < row.epoch
@@ -244,34 +242,17 @@ def _extrapolated(cell: Cell, row: Row) -> bool:
     return row.epoch is None and not cell.whole_epochs()
 
 
-def _epoch_time_meaning(cell: Cell, row: Row) -> Reason:
-    if row.epoch is not None:
-        return ("hardware_training",)
-    if _extrapolated(cell, row):
-        return ("hardware_extrapolated", cell.protocol.epoch_examples)
-    return ("hardware_later_epochs",)
-
-
-_timed = partial(Quantity, hardware=True, digits=1)
-_timed_as_published = partial(_timed, exact=True, any_length=True)
-
 QUANTITIES = {
-    "training_time": _timed(
-        _training_time,
-        unit="s",
-        meaning=lambda cell, row: (
-            "hardware_fit" if cell.protocol.training_time == "fit call" else "hardware_whole_run",
-        ),
+    "training_time": Quantity(_training_time, "hardware_training_time", digits=1, unit="s"),
+    "step_time": Quantity(
+        _step_time, "hardware_training", digits=1, unit="ms", needs_epoch=True, any_length=True
     ),
-    "step_time": _timed(
-        _step_time,
-        unit="ms",
-        meaning=lambda cell, row: ("hardware_steps",),
-        needs_epoch=True,
-        any_length=True,
+    "epoch_time": Quantity(
+        _epoch_time, "hardware_training", exact=True, digits=1, unit="s", any_length=True
     ),
-    "epoch_time": _timed_as_published(_epoch_time, unit="s", meaning=_epoch_time_meaning),
-    "throughput": _timed_as_published(_steady, unit="examples/s"),
+    "throughput": Quantity(
+        _steady, "hardware", exact=True, digits=1, unit="examples/s", any_length=True
+    ),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
     **dict.fromkeys(

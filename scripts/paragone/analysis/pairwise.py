@@ -252,28 +252,15 @@ def _lacks(metric: Metric, series: Series) -> str:
     return "speed window too short" if too_short else f"not each run has a {metric.name}"
 
 
-def best(rows: pd.DataFrame) -> list[str]:
-    """Of one metric and the same work: who is not shown worse than any other, in the rows' order.
-
-    Multiple comparisons with the best: every pair was tested, adjusted together, so with probability 95 %
-    the best of those that were compared is among them.
-    """
-    rows = rows[rows["p_adjusted"].notna()]
-    names = list(dict.fromkeys([*rows["first"], *rows["second"]]))
-    worse = set()
-    for row in rows.to_dict("records"):
-        if row["p_adjusted"] <= ALPHA:
-            ahead = row["effect"] > (1 if row["ratio"] else 0)
-            worse.add(row["second"] if ahead else row["first"])
-    return [name for name in names if name not in worse]
-
-
 def contenders(rows: pd.DataFrame) -> list[str]:
     """Who may be the best of compared pairs: not shown worse, or equal to one of these and worse than none.
 
-    rows: of one metric and the same work.
+    Multiple comparisons with the best: every pair was tested, adjusted together, so with probability 95 %
+    the best is among those not shown worse. rows: of one metric and the same work.
     """
-    pairs, ahead = rows.to_dict("records"), set(best(rows))
+    pairs = rows.to_dict("records")
+    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
+    ahead = {*names} - {loser(row) for row in pairs if row["winner"]}
     lost = {loser(row) for row in pairs if row["relation"] == BETTER}
     near = {
         name
@@ -281,7 +268,6 @@ def contenders(rows: pd.DataFrame) -> list[str]:
         if row["relation"] == EQUAL and ahead & {row["first"], row["second"]}
         for name in (row["first"], row["second"])
     }
-    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
     return [name for name in names if name in ahead or name in near - lost]
 
 

@@ -1,4 +1,4 @@
-"""Ratios of published numbers, and the committed spread by which a number is judged.
+"""The committed spread by which a published number is judged.
 
 A published number is one run, and a default can afford few; from these alone an interval would be useless. As
 MLPerf has reference convergence points, spread.csv in the folder of a paper has each outcome of 20 runs that
@@ -8,60 +8,17 @@ differ by seed alone, at the published protocols.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 import scipy
 
 from paragone.analysis.statistics import CONFIDENCE
 from paragone.base.errors import UserError
-from paragone.config.numbers import Published, Row
 from paragone.tasks import METRICS
 
-Values = TypeVar("Values", float, pd.Series)
 OUTCOMES = [f"{split}_{name}" for split in ("train", "test") for name in METRICS]
 _PROTOCOL = ["workload", "backend", "data_edition", "global_batch", "steps"]
 _SPREAD = [*_PROTOCOL, "seed", "epoch", "final_weights"]
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """`row` over `reference`, both of one published experiment: meaningful on any hardware."""
-
-    name: str
-    row: Row
-    reference: Row
-    inverse: bool  # reference / row: a shorter time is a higher ratio
-
-    def of(self, row: Values, reference: Values) -> Values:
-        """The ratio of two values, or of two series of values."""
-        return reference / row if self.inverse else row / reference
-
-    @property
-    def value(self) -> float:
-        """The published ratio."""
-        return self.of(self.row.number, self.reference.number)
-
-    @property
-    def rounding(self) -> float:
-        """How far the log of the ratio may be off, as both numbers are rounded."""
-        return sum(row.rounding / row.number for row in (self.row, self.reference))
-
-    @property
-    def system(self) -> str:
-        """The system, or both if they differ."""
-        return " against ".join(dict.fromkeys([self.row.system, self.reference.system]))
-
-    @property
-    def condition(self) -> str:
-        """The condition of the row, over that of the reference."""
-        return f"{self.row.condition}, over {self.reference.condition}"
-
-    @property
-    def printed(self) -> str:
-        """The ratio and the two numbers that it is computed from."""
-        pair = self.row.digits, self.reference.digits
-        return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
 
 
 @dataclass(frozen=True)
@@ -104,16 +61,6 @@ class Spread:
             apart = (found.loc[row] - others.mean()).abs()
             counts.append(int((apart <= half * math.sqrt(1 + 1 / n)).sum()))
         return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
-
-
-def ratios_of(numbers: Published) -> list[Ratio]:
-    """The ratios of published numbers: each other row of the metric with the reference."""
-    return [
-        Ratio(block.name, row, reference, block.formula == "reference / row")
-        for block, reference in numbers.ratios
-        for row in numbers.rows
-        if row.metric == block.metric and row is not reference
-    ]
 
 
 def read_spreads(path: Path) -> dict[str, Spread]:

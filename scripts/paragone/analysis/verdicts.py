@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis.cells import QUANTITIES, Cell, Missing, pick
-from paragone.analysis.grouping import Series, shares_cores
+from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import (
     AT_CHANCE,
     CONSISTENT,
@@ -25,7 +25,7 @@ from paragone.analysis.prediction import (
     judge,
     judge_sample,
 )
-from paragone.analysis.published import OUTCOMES, Ratio, Spread
+from paragone.analysis.published import OUTCOMES, Spread
 from paragone.analysis.statistics import ALPHA, Summary, summarize
 from paragone.config.numbers import Protocol, Row
 from paragone.config.schema import Margin
@@ -74,8 +74,8 @@ class Finding:
 
     `reasons`: for the verdict. `caveats`: differences that do not change it, but that a reader must know of.
     `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: what is
-    behind the verdict of a loss, accuracy or ratio. `has_runs`: whether any run could be compared, had it
-    other data, length or hardware.
+    behind the verdict of a loss or accuracy. `has_runs`: whether any run could be compared, had it other
+    data, length or hardware.
     """
 
     verdict: str
@@ -362,7 +362,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
     caveats = tuple(cell.caveats(row))
     if row.metric not in OUTCOMES:
-        verdict, reason = _judge_count(row, protocol, summary)
+        verdict, reason = _judge_count(row, summary)
         return Finding(verdict, (reason,), measured, caveats, used)
     spread, committed = evidence.spreads.get(protocol.workload), NO_RUNS
     if spread and spread.fits(cell.epochs):
@@ -374,49 +374,6 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     caveats += (found.why,) if found.why else ()
     caveats += (("stuck", found.stuck),) if found.stuck else ()
     return Finding(found.verdict, (), within(measured, found), caveats, used, found)
-
-
-def compare_ratio(
-    ratio: Ratio, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame
-) -> Finding:
-    """Judge a ratio by the ratios per seed: each pairs two runs that differ in nothing else.
-
-    On the log scale, where twice and half have equal weight; other hardware is no obstacle. Replicas that
-    share cores, and other inputs or models, are not comparable.
-    """
-    quantity = QUANTITIES[ratio.row.metric]
-    pair = []
-    try:
-        for row in (ratio.row, ratio.reference):
-            cell = pick(row, evidence.protocols[row.system], runs, epochs, exact=True)
-            pair.append((cell, quantity.values(cell, row)))
-    except Missing as missing:
-        return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=missing.has_runs)
-    (cell, values), (base, references) = pair
-    # By seed; without seeds that only one of them has.
-    paired = ratio.of(values, references).dropna()
-    if paired.empty:
-        lacking = values.dropna().empty or references.dropna().empty
-        return Finding(NOT_COMPARABLE, (("no_parity",) if lacking else ("no_pair",),))
-    both = pd.concat([cell.runs, base.runs])
-    used = tuple(both.loc[both["seed"].isin(paired.index), "run"])
-    obstacles = [("synthetic",)] if cell.synthetic else cell.other_input() + cell.other_model()
-    if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
-        obstacles.append(("shared_cores",))
-    if obstacles:
-        measured = summarized(summarize(paired), 2)
-        return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
-    logs = paired.map(math.log)
-    margin = math.log(evidence.margins[ratio.row.metric].margin)
-    published = math.log(ratio.value)
-    found = judge(Claim(published, margin, ratio.name, rounding=ratio.rounding), logs)
-    measured = Measured(math.exp(logs.mean()), 2, len(logs))
-    if found.verdict == NOT_COMPARABLE:
-        return Finding(NOT_COMPARABLE, (found.why,), measured, runs=used)
-    measured = replace(measured, low=math.exp(found.low), high=math.exp(found.high))
-    opposite = found.low * found.high > 0 and found.low * published < 0
-    reasons = (("times", math.exp(found.difference), opposite),)
-    return Finding(found.verdict, reasons, measured, (), used, found)
 
 
 def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
@@ -472,7 +429,7 @@ def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
     return Claim(row.number, unit * evidence.margins[row.metric].of(reach), *about)
 
 
-def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, Reason]:
+def _judge_count(row: Row, summary: Summary) -> tuple[str, Reason]:
     difference = summary.median - row.number
     if row.metric.startswith("target_"):
         if abs(difference) < 1e-9:
@@ -480,8 +437,4 @@ def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, R
         return NOT_COMPARABLE, ("other_target", summary.median, row.value)
     if difference == 0:
         return HOLDS, ("equal",)
-    each, count = protocol.parameters_per_word, round(difference)
-    if each and protocol.vocabulary and count % each == 0:
-        words = protocol.vocabulary + count // each
-        return DIFFERS, ("vocabulary", count, words, protocol.vocabulary, each)
-    return DIFFERS, ("count", count)
+    return DIFFERS, ("count", round(difference))

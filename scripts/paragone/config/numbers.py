@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from paragone.base.errors import UserError
 from paragone.config.read import read
-from paragone.config.schema import Closed, Count, Text, Word
+from paragone.config.schema import Closed, Count, Text
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
@@ -95,8 +95,6 @@ class System(Closed, kw_only=True):
     epoch_examples: training examples of an epoch
     training_time: what a published training time covers
     input_shape: of an example, such as 224 x 224 x 3
-    vocabulary: words that the model has an embedding of
-    parameters_per_word: parameters of the embedding of a word
     second_workload: another workload, which explains numbers that differ from those of the
         first
     device: of a product of matrices (m, k) @ (k, n)
@@ -113,8 +111,6 @@ class System(Closed, kw_only=True):
     epoch_examples: Count | None = None
     training_time: Literal["", "whole run", "fit call"] = ""
     input_shape: str = ""
-    vocabulary: Count | None = None
-    parameters_per_word: Count | None = None
     second_workload: str = ""
     device: Literal["", "cpu", "gpu", "tpu"] = ""
     precision: str = ""
@@ -135,44 +131,24 @@ class Protocol(System, kw_only=True):
         return row.global_batch if row.global_batch is not None else self.global_batch
 
 
-class RatioOf(Closed):
-    """A ratio of every other number of a metric and one of them, which any hardware can be compared by
-
-    name: name of the ratio
-    metric: metric of the numbers
-    formula: the latter where less is better
-    system: of the reference
-    global_batch: of the reference
-    """
-
-    name: Word
-    metric: Word
-    formula: Literal["row / reference", "reference / row"]
-    system: Text
-    global_batch: Count
-
-
 class Numbers(Closed):
     """What the numbers of an experiment, as numbers.csv names it, are compared by
 
     systems: which system used which protocol
-    ratios: ratios that are compared as well
     flaws: known errors and gaps of the source; comparison tables repeat them
     """
 
     systems: dict[str, System] = field(default_factory=dict)
-    ratios: list[RatioOf] = field(default_factory=list)
     flaws: list[Text] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Published:
-    """The numbers of one experiment of a paper: rows in file order, protocols by system, ratios each with the
-    row of the reference, and the known flaws of the source."""
+    """The numbers of one experiment of a paper: rows in file order, protocols by system, and the known flaws
+    of the source."""
 
     rows: list[Row]
     protocols: dict[str, Protocol]
-    ratios: list[tuple[RatioOf, Row]]
     flaws: list[str]
 
 
@@ -187,7 +163,7 @@ def read_numbers(folder: Path, blocks: dict[str, Any] | None = None) -> dict[str
         about = msgspec.convert(blocks.get("numbers"), dict[str, Numbers])
     except ValueError as error:
         raise UserError(f"{folder / FILE}: numbers: {error}") from None
-    found = {name: Published([], {}, [], block.flaws) for name, block in about.items()}
+    found = {name: Published([], {}, block.flaws) for name, block in about.items()}
     for line, cells in _lines(path):
         where = f"{path}, line {line}"
         if (name := cells.pop("experiment", "")) not in found:
@@ -205,7 +181,7 @@ def read_numbers(folder: Path, blocks: dict[str, Any] | None = None) -> dict[str
                     f"{folder / FILE}: numbers.{name}.systems.{system}.second_workload: {second!r} is none "
                     f"of {', '.join(blocks.get('workloads', {}))}"
                 )
-        _complete(f"{folder / FILE}: numbers.{name}", one, about[name])
+        _check(f"{folder / FILE}: numbers.{name}", one, about[name])
     return found
 
 
@@ -233,22 +209,13 @@ def _add_protocol(
         )
 
 
-def _complete(where: str, found: Published, about: Numbers) -> None:
-    """Add the ratios. Raises `UserError` for what no row of numbers.csv has."""
+def _check(where: str, found: Published, about: Numbers) -> None:
+    """Raise `UserError` for what no row of numbers.csv has."""
     if not found.rows:
         raise UserError(f"{where}: {NUMBERS} has no row of this experiment; add one")
     for system in about.systems:
         if system not in found.protocols:
             raise UserError(f"{where}.systems: {NUMBERS} has no row of {system!r}; correct it")
-    for ratio in about.ratios:
-        key = ratio.metric, ratio.system, ratio.global_batch
-        same = [row for row in found.rows if (row.metric, row.system, row.global_batch) == key]
-        if len(same) != 1:
-            raise UserError(
-                f"{where}.ratios: {NUMBERS} has {len(same)} rows, not one, with {ratio.metric} of "
-                f"{ratio.system!r} at global_batch {ratio.global_batch}; correct it"
-            )
-        found.ratios.append((ratio, same[0]))
 
 
 def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:

@@ -185,10 +185,9 @@ def _check_names(papers: Iterable[Paper]) -> None:
 
 
 def _check_margins(paper: Paper, margins: dict[str, Any]) -> None:
-    """Raise `UserError` for an outcome, or what ratios are made of, that no margin judges."""
+    """Raise `UserError` for an outcome that no margin judges."""
     for name, one in paper.published.items():
-        outcomes = [row.metric for row in one.rows if row.is_outcome]
-        for metric in [*outcomes, *(ratio.metric for ratio, _ in one.ratios)]:
+        for metric in (row.metric for row in one.rows if row.is_outcome):
             if metric not in margins:
                 raise UserError(
                     f"{paper.folder / FILE}: margins: {metric} of numbers.{name} has none; add "

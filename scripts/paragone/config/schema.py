@@ -732,16 +732,14 @@ class AcceleratorReference(Section):
 class Margin(Closed):
     """Differences that do not matter, fixed beforehand, by metric
 
-    kind: a share of the way from chance to the best, or a ratio above 1
-    margin: the share, or the ratio
+    share: of the way from chance to the best
     """
 
-    kind: Literal["share", "ratio"]
-    margin: Positive
+    share: Positive
 
     def of(self, reach: float) -> float:
         """The margin of an outcome that learning moves by `reach` from chance to the best, or not at all."""
-        return self.margin * max(reach, 0.0)
+        return self.share * max(reach, 0.0)
 
 
 class Reduced(Closed):

@@ -19,7 +19,7 @@ from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
-from paragone.analysis.prediction import NOT_COMPARABLE
+from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.states import States, calm, states
 from paragone.analysis.verdicts import VERDICTS, Number, PublishedRun, runs_in
@@ -407,8 +407,8 @@ def _published(experiments: list[Tables]) -> Section:
                 why = words.commonest(rows)
                 shown.append(Published(*about, tables.title, tables.name, why=why))
             others += [
-                Answer(text, tables.title, tables.name, "comparison", verdict)
-                for text, verdict in words.other_numbers(rows)
+                Answer(text, tables.title, tables.name, "comparison", DIFFERS)
+                for text in words.other_counts(rows)
             ]
     shown.sort(key=lambda one: VERDICTS.index(one.verdict))
     return Section(HOLD, [Answer(words.published(runs)), *others], shown)

@@ -101,7 +101,7 @@ class Inputs:
     def numbers(self) -> Published:
         """What the paper has of the published experiment, nothing without one."""
         if not self.published_experiment:
-            return Published([], {}, [], [])
+            return Published([], {}, [])
         if self.paper is None:
             raise UserError("--paper: missing; name the folder of the paper")
         return numbers_of(

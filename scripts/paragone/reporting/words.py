@@ -22,7 +22,6 @@ from paragone.analysis.prediction import (
     CONSISTENT,
     DIFFERS,
     HOLDS,
-    NOT_COMPARABLE,
     Reason,
 )
 from paragone.analysis.states import States
@@ -345,7 +344,6 @@ REASONS = {
     "no_epoch": "not measured: the runs had {} epochs",
     "no_parity": "parity is not proven: no speed",
     "not_finite": "no finite value",
-    "no_pair": "no seed ran both",
     # What was done differs.
     "synthetic": "SYNTHETIC DATA",
     "global_batch": "global batch {}, published {}",
@@ -357,14 +355,9 @@ REASONS = {
     "replicas": "{} x batch {} per replica, published {} x {}",
     "edition": "edition {}",
     "epochs": "only {} of the published {} epochs were run",
-    "shared_cores": "the replicas share the cores of one machine: they add no hardware",
     "hardware": "other hardware",
-    "hardware_fit": "other hardware; measured: compilation, training and evaluation",
-    "hardware_whole_run": "other hardware; measured from process start to the end of the run",
+    "hardware_training_time": "other hardware; measured with compilation and evaluation",
     "hardware_training": "other hardware; measured: training alone",
-    "hardware_extrapolated": "other hardware; {:,} examples at the steady throughput",
-    "hardware_later_epochs": "other hardware; measured: training alone, mean of the epochs after the first",
-    "hardware_steps": "other hardware; measured without compilation and evaluation",
     "hardware_product": "other hardware; the source prints the time of day (1 s resolution) around drawing "
     "the operands, the product and its sum, here the product alone is timed",
     "hardware_elsewhere": "other hardware, not measured here",
@@ -398,14 +391,6 @@ def reason(why: Reason) -> str:
             return f"no run was completed: {'; '.join(states)}"
         case ("stuck", seeds):
             return f"left out as stuck: seed{'s' if len(seeds) > 1 else ''} {joined([*map(str, seeds)])}"
-        case ("times", times, opposite):
-            direction = ", in the opposite direction" if opposite else ""
-            return f"published is {times:.2f} times the measured ratio{direction}"
-        case ("vocabulary", count, words, published, each):
-            return (
-                f"{abs(count):,} {'more' if count > 0 else 'fewer'}: the vocabulary has {words:,} words, "
-                f"published {published:,}, and each word has {each} parameters; all others are equal"
-            )
         case (kind, *values):
             return REASONS[kind].format(*values)
     raise ValueError(f"{why}: no reason")
@@ -535,14 +520,11 @@ def differing(run: PublishedRun) -> str:
     return f"Published {joined(parts)} what another run of this program gives." if parts else ""
 
 
-def other_numbers(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """A sentence on each count or ratio of a published system that does not hold, with its verdict."""
-    whole = rows["family"].eq("") & ~rows["verdict"].isin([NOT_COMPARABLE, HOLDS])
-    for row in rows[whole].to_dict("records"):
-        name, verdict = f"The published {noun(row['metric'])}", row["verdict"]
-        says = verdict if verdict == DIFFERS else f"is {verdict}"
-        of = f"{name} of {row['system']} {says}: {row['why']}."
-        yield fitting(of, f"{name} {says}."), verdict
+def other_counts(rows: pd.DataFrame) -> Iterator[str]:
+    """A sentence on each count of a published system that differs."""
+    for row in rows[rows["family"].eq("") & rows["verdict"].eq(DIFFERS)].to_dict("records"):
+        name = f"The published {noun(row['metric'])}"
+        yield fitting(f"{name} of {row['system']} differs: {row['why']}.", f"{name} differs.")
 
 
 def commonest(rows: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Epoch time by replicas and batch size, published and measured, and the speed-up."""
+"""Epoch time by replicas and batch size, published and measured."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,6 @@ from paragone.analysis import run_states
 from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.analysis.prediction import Reason
-from paragone.analysis.published import ratios_of
 from paragone.config.numbers import Protocol
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -28,11 +27,7 @@ from paragone.reporting.marks import (
 )
 from paragone.reporting.words import reason
 
-PANELS = {
-    "published": "published epoch time (s)",
-    "measured": "measured epoch time (s)",
-    "speed_up": "speed-up over\n1 replica",
-}
+PANELS = {"published": "published epoch time (s)", "measured": "measured epoch time (s)"}
 
 _KEY = ["replicas", "global_batch"]  # of a category
 
@@ -45,50 +40,30 @@ def points(inputs: Inputs) -> pd.DataFrame:
     protocols = inputs.numbers.protocols
     whole = [each.epoch_examples for each in protocols.values() if each.epoch_examples]
     examples = whole[0] if whole else int(inputs.runs["train_examples"].max())
-    shown = [("published", row, row.number, row.printed) for row in inputs.numbers.rows]
-    ratios = ratios_of(inputs.numbers)
-    shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in ratios]
     rows = []
-    for panel, row, value, printed in shown:
+    for row in inputs.numbers.rows:
         replicas, batch = key = protocols[row.system].replicas, protocols[row.system].batch_of(row)
         if replicas is not None and batch is not None:  # else the source leaves the cell open
-            bar = published_row(panel, _category(replicas, batch), value, printed)
+            category = _category(replicas, batch)
+            bar = published_row("published", category, row.number, row.printed)
             rows.append(bar | dict(zip(_KEY, key, strict=True)))
     for sweep in inputs.sweeps():
-        compared = any(row["panel"] == "speed_up" for row in rows)
-        rows += _measured(sweep, inputs, examples, compared)
+        rows += _measured(sweep, inputs, examples)
     table = pd.DataFrame(rows)
     table = table.reindex(columns=[*BAR_COLUMNS, *_KEY, "epoch_examples", "extrapolated"])
     return table.sort_values(_KEY, kind="stable", ignore_index=True)
 
 
-def _measured(
-    sweep: Series, inputs: Inputs, examples: int, compared: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a backend; speed-ups are over one replica with the smallest batch.
-
-    `compared`: say that there is no such reference, as others have speed-ups.
-    """
-    cells = series_of(sweep.runs, inputs.labels)
-    single = [series for series in cells if series.replicas == 1]
-    base = min(single, key=lambda series: series.global_batch, default=None)
-    for series in cells:
+def _measured(sweep: Series, inputs: Inputs, examples: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a backend."""
+    for series in series_of(sweep.runs, inputs.labels):
         key = series.replicas, series.global_batch
         place = sweep.label, sweep.backend, _category(*key)
         values, extrapolated = _seconds(series, inputs.epochs, examples)
         words, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
         bars = bar_rows("measured", *place, values.rename(names), words)
-        if base is not None and series.replicas > 1:
-            ratios = (_seconds(base, inputs.epochs, examples)[0] / values).dropna().rename(names)
-            lacking = words or run_states.no_speed(base.runs) or ["no seed ran both"]
-            bars += bar_rows("speed_up", *place, ratios, [] if len(ratios) else lacking)
         about = {"epoch_examples": examples, "extrapolated": extrapolated}
         yield from ({**bar, **dict(zip(_KEY, key, strict=True)), **about} for bar in bars)
-    lacks = {"panel": "speed_up", "series": sweep.label, "backend": sweep.backend}
-    lacks |= {"kind": "no reference", "words": "1 replica not run"}
-    for key in sorted((each.replicas, each.global_batch) for each in cells):
-        if base is None and compared and key[0] > 1:
-            yield {**lacks, "n": 0, "x": _category(*key), **dict(zip(_KEY, key, strict=True))}
 
 
 def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Series, bool | None]:
@@ -123,8 +98,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     if missing := [x for x in there if x not in here]:
         texts.append(f"Published and not run here: {'; '.join(missing)}.")
     if there:
-        advice = "" if shared else ": compare the speed-up, not the seconds"
-        texts.append(f"Published on other hardware{advice}.")
+        texts.append("Published on other hardware.")
     differences: dict[Reason, None] = {}
     for protocol in inputs.numbers.protocols.values():
         same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
@@ -136,12 +110,12 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
         short = medians["extrapolated"].astype(bool)
         if short.any():
             method += f", {'' if short.all() else 'partly '}extrapolated from the steady throughput"
-        texts.append(f"{method}. Speed-up: by seed, over one replica of the smallest batch.")
+        texts.append(f"{method}.")
     return [*texts, footnotes.repeats(medians["n"])]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw epoch times, and below speed-ups, published and measured side by side."""
+    """Draw epoch times, published and measured side by side."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps()}
     styles = style.series_styles(names, names.values(), inputs.palette, linestyle="none")
     if (points["series"] == "published").any():
@@ -149,20 +123,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles = [legend_mark(name, **own) for name, own in styles.items()]
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", linewidth=0.9))
-    is_ratio = points["panel"] == "speed_up"
-    panels = {"epoch time (s)": points[~is_ratio], PANELS["speed_up"]: points[is_ratio]}
-    panels = {name: here for name, here in panels.items() if len(here)}
     about = remarks(points, inputs)
-    frame = style.Frame(style.SINGLE, 1.3 * len(panels), inputs.title, inputs.runs, about, handles)
-    grid = frame.subplots(len(panels), 1, squeeze=False).flat
-    for axes, (name, here) in zip(grid, panels.items(), strict=True):
-        shown = {key: own for key, own in styles.items() if (here["series"] == key).any()}
-        of_ratios = name == PANELS["speed_up"]
-        draw_cells(axes, here, shown, 0.7 / len(shown), 2 if of_ratios else 0)
-        axes.set_ylabel(name)
-        highest = here[["value", "high"]].max().max()
-        axes.set_ylim(0, 1 if pd.isna(highest) else highest * 1.15)
-        plain_numbers(axes.yaxis)
-        if of_ratios:
-            axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
+    frame = style.Frame(style.SINGLE, 1.3, inputs.title, inputs.runs, about, handles)
+    axes = frame.subplots()
+    draw_cells(axes, points, styles, 0.7 / len(styles), 0)
+    axes.set_ylabel("epoch time (s)")
+    highest = points[["value", "high"]].max().max()
+    axes.set_ylim(0, 1 if pd.isna(highest) else highest * 1.15)
+    plain_numbers(axes.yaxis)
     return frame

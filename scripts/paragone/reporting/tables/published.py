@@ -10,7 +10,6 @@ from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
-from paragone.analysis.published import ratios_of
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
@@ -66,7 +65,7 @@ PEAKS = f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device.
 
 
 def comparison(inputs: Inputs) -> Table:
-    """Compare each published number and ratio of an experiment with what was measured.
+    """Compare each published number of an experiment with what was measured.
 
     There is one column per backend and machine, one of which judges.
     """
@@ -80,13 +79,6 @@ def comparison(inputs: Inputs) -> Table:
         )
     ]
     lines += [_of_sample(run, one) for run, means in found.samples for one in means]
-    for ratio in ratios_of(inputs.numbers):
-        about = {"metric": ratio.name, "condition": ratio.condition, "system": ratio.system}
-        by_series = {
-            sweep.label: verdicts.compare_ratio(ratio, evidence, sweep.runs, epochs)
-            for sweep in sweeps
-        }
-        lines.append(_line({**about, "published": ratio.printed}, by_series))
     for line in lines:
         line["experiment"] = inputs.published_experiment
     remarks = footnotes.about(
