@@ -57,6 +57,10 @@ rule answers:
             "<results>/tables/{experiment}/comparison.csv",
             experiment=PLAN.declaring("comparison"),
         ),
+        published_runs=collect(
+            "<results>/tables/{experiment}/comparison.json",
+            experiment=PLAN.declaring("comparison"),
+        ),
         rounds=collect(
             "<results>/tables/{experiment}/rounds.parquet",
             experiment=filter(PLAN.timings, PLAN.experiments),

@@ -24,6 +24,7 @@ from paragone.analysis.prediction import (
     judge_sample,
 )
 from paragone.analysis.statistics import holm
+from paragone.reporting import answers
 
 # 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024.
 KNOWN = pd.Series(np.tile([-1.0, 1.0], 10))
@@ -107,9 +108,9 @@ def test_one_stuck_run_of_twenty_is_left_out():
     near = one_more(29.0, known=stuck)
     assert near.p == pytest.approx(2 / 21)
     half = near.half_width
-    assert verdicts.Number.of(near).ranges[1] == pytest.approx((30 - half, 30 + half))
+    assert near.ranges[1] == pytest.approx((30 - half, 30 + half))
     far = one_more(26.0, known=stuck)
-    assert (far.verdict, len(verdicts.Number.of(far).ranges)) == (DIFFERS, 1)
+    assert (far.verdict, len(far.ranges)) == (DIFFERS, 1)
     # Where three of 20 are far away, that is how the program varies.
     stuck[:3] = 30.0
     assert one_more(0.0, known=stuck).stuck == ()
@@ -227,10 +228,10 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     assert final.loc["test_accuracy", ["n", "own"]].tolist() == [20, "0.87 0.872"]
     curve = table.loc[table["family"] == "curve"]
     assert set(curve.loc[curve["n"].notna(), "verdict"].dropna()) == set()
-    texts = dict.fromkeys(["run_verdict", "explanation", "curve"], "")
-    (run,) = verdicts.runs_in(table.astype(dict.fromkeys(texts, object)).fillna(texts))
+    (run,) = answers.published_in(files["cells"])
     assert (run.verdict, run.judge) == (DIFFERS, "PyTorch")
-    assert sorted(one.metric for one in run.numbers) == sorted(verdicts.FINAL)
+    assert [one.claim.metric for one in run.numbers] == [*final.index]
+    assert [one.p for one in run.numbers] == final["p"].tolist()
     markdown = files["markdown"].read_text()
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source

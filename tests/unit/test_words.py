@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 import pandas as pd
 import pytest
 from make_contests import windows
@@ -14,8 +13,9 @@ from make_records import LABELS, make_record, tabulated
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
+from paragone.analysis.prediction import Claim, Judgement
 from paragone.analysis.states import States
-from paragone.analysis.verdicts import FINAL, VERDICTS, Finding, Measured
+from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
 from paragone.reporting import answers as reported
 from paragone.reporting import words
 from paragone.reporting.answers import BEST, HOLD, OPEN, Section, Tables
@@ -45,6 +45,7 @@ def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFram
     return table.assign(**SHARED | of_metric | columns)
 
 
+NOTHING = pd.DataFrame()
 A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
 B_BEATS_A = ("A", "B", BETTER, 0.8, "B")
 EQUALS = [("A", "B", EQUAL, 1.001), ("A", "C", EQUAL, 1.002), ("B", "C", EQUAL, 1.001)]
@@ -206,9 +207,9 @@ def best(given: pd.DataFrame, **more: object) -> reported.Answer:
     return answer
 
 
-def on_published(comparison: pd.DataFrame) -> Section:
+def on_published(*runs: PublishedRun, comparison: pd.DataFrame = NOTHING) -> Section:
     """What is said of published numbers."""
-    return section(HOLD, tables(pd.DataFrame(), comparison=comparison))
+    return section(HOLD, tables(NOTHING, published=runs, comparison=comparison))
 
 
 def test_the_first_question_is_answered_even_if_it_is_open_and_others_only_if_decided():
@@ -308,35 +309,33 @@ def test_answers_of_records(tmp_path, repeats, relation):
     assert reported.read(tmp_path / "answers.json") == sections
 
 
-OF_FINAL_NUMBERS = {"published": "0.8848", "value": 0.8848, "rounding": 5e-5, "bound": ""}
-OF_FINAL_NUMBERS |= {"family": "final", "workload": "fashion-conv", "experiment": "one"}
-OF_FINAL_NUMBERS |= {"own": "0.81 0.8", "center": 0.81, "low": 0.79, "high": 0.83, "margin": 0.02}
-OF_FINAL_NUMBERS |= {"p": 0.001, "noticed": 0.011, "is_equal": False, "inside": np.nan}
-OF_FINAL_NUMBERS |= {"judge": "PyTorch", "why": "no run with global batch 128", "has_runs": True}
-OF_FINAL_NUMBERS |= {"curve": "", "explanation": "", "explained": "", "runs": ""}
-OF_FINAL_NUMBERS |= {"published_runs": 1, "near": ""}
+# A judgement of each verdict: 0.8848 by 21 runs around 0.81, h = 0.02.
+LIMITS = {"holds": {"margin": 0.2}, "at chance": {"at_chance": True}}
 
 
-def published(*rows: tuple[str, str, str], **columns: object) -> pd.DataFrame:
-    """A comparison: system, metric and verdict of final numbers."""
-    table = pd.DataFrame(rows, columns=["system", "metric", "verdict"])
-    by_system = table.groupby("system")["verdict"]
-    table["run_verdict"] = by_system.transform(lambda found: min(found, key=VERDICTS.index))
-    table["n"] = np.where(table["verdict"] == "not comparable", np.nan, 21)
-    return table.assign(**OF_FINAL_NUMBERS | columns)
+def number(metric: str, verdict: str, **about: object) -> Judgement:
+    """A final number of a published run."""
+    claim = Claim(0.8848, metric=metric, **LIMITS.get(verdict, {}))
+    about = {"center": 0.81, "scale": 0.02 / 2.085963, "freedom": 20} | about  # t(20)
+    return Judgement(claim, (0.81,) * 21, alone=0.001 if verdict == "differs" else 0.5, **about)
 
 
-TWO_RUNS = published(
-    ("1 GPU", "test_accuracy", "holds"),
-    ("8 TPU cores", "train_loss", "holds"),
-    ("8 TPU cores", "test_loss", "differs"),
-    ("8 TPU cores", "test_accuracy", "differs"),
-    ("2 GPUs", "test_accuracy", "not comparable"),
-)
+def published(system: str, *verdicts: str, **about: object) -> PublishedRun:
+    """A published run with a verdict on test accuracy, test loss, and so on."""
+    numbers = (number(*each) for each in zip(FINAL, verdicts, strict=False))
+    return PublishedRun(system, "fashion-conv", "PyTorch", tuple(numbers), **about)
+
+
+def rows_of(system: str, metric: str, *verdicts: str, family: str = "final") -> pd.DataFrame:
+    """Rows of a comparison."""
+    rows = pd.DataFrame({"system": system, "metric": metric, "verdict": verdicts})
+    about = {"family": family, "why": "no run with global batch 128", "has_runs": True}
+    return rows.assign(**about)
 
 
 def test_published_runs_are_counted_once_and_those_that_differ_say_where():
-    found = on_published(TWO_RUNS)
+    runs = [published("1 GPU", "holds"), published("8 TPU cores", "differs", "differs", "holds")]
+    found = on_published(*runs, comparison=rows_of("2 GPUs", "test_accuracy", "not comparable"))
     text = "Of 2 comparable published runs, 1 holds and 1 differs."
     assert found.answers[0].text == text
     assert [(one.system, one.verdict) for one in found.published] == [
@@ -346,28 +345,25 @@ def test_published_runs_are_counted_once_and_those_that_differ_say_where():
     ]
     assert found.judged == found.published[:2]
     assert found.published[0].said == (
-        "Published test loss and test accuracy are above what another run of this program gives."
+        "Published test accuracy and test loss are above what another run of this program gives."
     )
     assert found.published[2].why == "no run with global batch 128"
-    number = found.published[0].numbers[1]
-    assert (number.value, number.ranges) == (0.8848, [(0.79, 0.83)])
+    one = found.published[0].numbers[1]
+    assert (one.value, one.ranges) == (0.8848, [pytest.approx((0.79, 0.83))])
 
 
 def test_a_number_beside_the_interval_and_near_an_outlier_of_ours_says_so():
-    found = on_published(published(("1 GPU", "test_accuracy", "consistent"), near="0.89 0.9"))
-    (number,) = found.published[0].numbers
-    assert number.text == "0.075 above, near 2 outliers among our runs"
-    alone = on_published(published(("1 GPU", "test_accuracy", "consistent"), near=np.nan))
-    assert alone.published[0].numbers[0].text.startswith("0.075 above, a weak test")
-    assert number.ranges[1] == pytest.approx((0.87, 0.91))
-    assert number.ranges[2] == pytest.approx((0.88, 0.92))
+    one = number("test_accuracy", "consistent", near=(0.89, 0.9))
+    assert words.distance(one) == "0.075 above, near 2 outliers among our runs"
+    alone = number("test_accuracy", "consistent")
+    assert words.distance(alone).startswith("0.075 above, a weak test")
 
 
 def test_an_explained_run_and_a_sample_of_runs_have_their_words():
-    about = {"explanation": "other-cnn", "explained": "holds"}
-    table = published(("1 GPU", "test_accuracy", "differs"), **about)
-    table = pd.concat([table, table.assign(published_runs=8, explanation="", run_verdict="holds")])
-    found = on_published(table)
+    found = on_published(
+        published("1 GPU", "differs", explanation=("other-cnn", "holds")),
+        published("1 GPU", "holds", count=8),
+    )
     assert found.answers[0].text == (
         "The only comparable published run differs; 1 would agree under another protocol; "
         "the mean of 8 holds."
@@ -379,17 +375,16 @@ def test_an_explained_run_and_a_sample_of_runs_have_their_words():
 
 
 def test_counts_that_differ_are_told():
-    rows = [("model", "parameters", "differs"), ("model", "target_accuracy", "holds")]
-    table = published(*rows, family="", run_verdict="")
-    assert [one.text for one in on_published(table).answers] == [
+    rows = [("parameters", "differs"), ("target_accuracy", "holds")]
+    table = pd.concat([rows_of("model", *row, family="") for row in rows])
+    assert [one.text for one in on_published(comparison=table).answers] == [
         "No published run can be compared with these runs.",
         "The published number of parameters of model differs: no run with global batch 128.",
     ]
 
 
 def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
-    names = ("test_accuracy", "test_loss", "train_loss")
-    table = published(*(("1 GPU", name, "not comparable") for name in names))
+    table = rows_of("1 GPU", "test_loss", *["not comparable"] * 3)
     table["why"] = ["no run with global batch 128"] * 2 + ["other hardware"]
     assert words.commonest(table) == "no run with global batch 128"
     table["has_runs"] = [False, False, True]
@@ -401,12 +396,13 @@ def test_the_terminal_has_room_for_all():
     names = [LONG_NAME.format(number) for number in range(12)]
     many = pairs(*((names[0], name, BETTER, 2.0, names[0]) for name in names[1:]))
     title = "Does a question whose title has many words leave room for anything on this terminal?"
-    runs = published(*((f"{number} GPUs", "test_accuracy", "holds") for number in range(12)))
+    runs = [published(f"{number} GPUs", "holds") for number in range(12)]
     asked = []
     for number in range(9):
         family = "exploratory" if number else "primary"
         table = many.assign(family=family, effect=2.0 + number)
-        asked.append(Tables(f"{number}", title, tables(many).runs, table, runs, labels=LABELS))
+        about = {"published": runs, "labels": LABELS}
+        asked.append(Tables(f"{number}", title, tables(many).runs, table, **about))
     open_ones = [f"Nothing was asked of {number}." for number in range(30)]
     text = reported.to_text(reported.answers(asked, open_ones), "a machine")
     lines = text.splitlines()
@@ -451,8 +447,10 @@ def corpus() -> Iterator[tuple[str, Section]]:
         for found in reported.answers([tables(table)]):
             yield name, found
     yield "machine", disturbed()
-    for verdict in ("holds", "consistent", "differs", "at chance", "not comparable"):
-        yield verdict, on_published(published(*(("8 TPU cores", name, verdict) for name in FINAL)))
+    for verdict in ("holds", "consistent", "differs", "at chance"):
+        yield verdict, on_published(published("8 TPU cores", *[verdict] * 3))
+    absent = rows_of("8 TPU cores", "test_accuracy", "not comparable")
+    yield "not comparable", on_published(comparison=absent)
     crashed = [make_record(name, status="crashed") for name in ("torch-xla", "torch-ddp")]
     yield "crashed", section(OPEN, tables(pd.DataFrame(), [make_record("torch"), *crashed]))
 

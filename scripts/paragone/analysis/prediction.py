@@ -117,6 +117,12 @@ class Judgement:
         return self.center + self.half_width
 
     @property
+    def ranges(self) -> list[tuple[float, float]]:
+        """Where one more run would be: h around the center, and around each outcome that is `near`."""
+        half = self.half_width
+        return [(each - half, each + half) for each in (self.center, *self.near)]
+
+    @property
     def p(self) -> float:
         """The p value, adjusted for the other numbers of the published run."""
         return min(1.0, self.alone * ALPHA / self.alpha)

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any
 
 import pandas as pd
 
@@ -88,127 +87,89 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Number:
-    """One final number of a published run against the runs of its program: a row of the forest plot.
-
-    What prints as `published` lies within `rounding` of it. One more run of the program is expected between
-    `low` and `high`, around the `center` of its `n` runs. `margin`: the difference that does not matter, 0
-    where there is none. `p`: of "one more run of this program", adjusted for the numbers of the published
-    run; the interval has the same level, so that a number differs exactly where it lies outside, and no
-    outcome of a stuck seed is `near`. `noticed`: the difference that the test finds in 80 % of cases.
-    `is_equal`: within the margin, whether or not the number differs. `verdict`: `HOLDS`, `CONSISTENT`,
-    `DIFFERS` or `AT_CHANCE`.
-    """
-
-    metric: str
-    published: float
-    rounding: float
-    center: float
-    low: float
-    high: float
-    n: int
-    margin: float
-    p: float
-    noticed: float
-    verdict: str
-    bound: str = ""
-    is_equal: bool = False
-    near: tuple[float, ...] = ()
-
-    @property
-    def ranges(self) -> list[tuple[float, float]]:
-        """Where one more run would be: `low` to `high`, and as far around each outcome that is `near`."""
-        half = (self.high - self.low) / 2
-        return [(self.low, self.high), *((one - half, one + half) for one in self.near)]
-
-    @classmethod
-    def of(cls, one: Judgement) -> "Number":
-        """The number that a judgement is about."""
-        about = {**vars(one.claim), "published": one.claim.value}
-        of_runs = {name: getattr(one, name) for name in _OF_NUMBER if name not in about}
-        return cls(**of_runs, **{name: about[name] for name in _OF_NUMBER if name in about})
-
-
-_OF_NUMBER = [each.name for each in fields(Number)]
-
-
-@dataclass(frozen=True)
 class Curve:
     """The published epochs of a run: `inside` of `inside_of` outcomes lie where 95 % of runs would be.
 
     `as_few`: how many of the `as_few_of` runs, the committed ones and the published one, have as few inside.
-    `verdict`: `CONSISTENT` with one more run, or `DIFFERS`.
     """
 
     inside: int
     inside_of: int
     as_few: int
     as_few_of: int
-    verdict: str
+
+    @property
+    def verdict(self) -> str:
+        """`CONSISTENT` with one more run, or `DIFFERS`."""
+        return DIFFERS if self.as_few / self.as_few_of <= ALPHA else CONSISTENT
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One published run and its verdict, by its final `numbers`: those that can be compared.
+    """One published run by its final `numbers`: those that can be compared, adjusted for how many they are.
 
     `system`: which run, as the source names it; `workload`: the program; `judge`: the label of the series
     whose runs are at hand. `count`: several published runs of one program that are judged as a sample; the
     numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
-    where the run differs, the same one judged by the committed runs of the second workload that its protocol
-    names, if it is consistent with these.
+    where the run differs, the second workload that its protocol names, and the verdict by the committed runs
+    of that, if it is consistent with these.
     """
 
     system: str
     workload: str
     judge: str
-    verdict: str
-    numbers: tuple[Number, ...] = ()
+    numbers: tuple[Judgement, ...] = ()
     curve: Curve | None = None
-    explanation: "PublishedRun | None" = None
+    explanation: tuple[str, str] | None = None
     count: int = 1
+
+    @property
+    def verdict(self) -> str:
+        """What speaks most against it of the verdicts on its numbers."""
+        return _overall(self.numbers)
+
+
+@dataclass
+class Line:
+    """One published row against all series.
+
+    `findings`: by label. `judge`: the label of the series that judges, and its `finding`. `family`: "final"
+    of the last numbers of a run, "curve" of its others, empty of all else.
+    """
+
+    row: Row
+    findings: dict[str, Finding]
+    judge: str
+    finding: Finding
+    family: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All published rows against all series.
+    """All published rows against all series, the published runs, and several of one program as samples."""
 
-    `findings`: by label, of each row. `judged`: the label of the series that judges, and its finding, of each
-    row. `families`: "final" of the last numbers of a run, "curve" of its others, empty of all else. `runs`:
-    the published ones. `samples`: several of one program, and the judgements of their means.
-    """
-
-    findings: list[dict[str, Finding]]
-    judged: list[tuple[str, Finding]]
-    families: list[str]
+    lines: list[Line]
     runs: list[PublishedRun]
-    samples: list[tuple[PublishedRun, list[Judgement]]]
+    samples: list[PublishedRun]
 
 
 def compare_all(
     rows: Sequence[Row], evidence: Evidence, sweeps: Sequence[Series], epochs: pd.DataFrame
 ) -> Comparison:
     """Judge each row by each series, and each published run by its final numbers."""
-    findings = [
-        {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
-        for row in rows
-    ]
-    judged = []
-    for row, by_label in zip(rows, findings, strict=True):
+    lines = []
+    for row in rows:
+        findings = {each.label: compare(row, evidence, each.runs, epochs) for each in sweeps}
         # The series that judges a row is that of the backend of the committed spread.
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
         designated = next((each.label for each in sweeps if each.backend == backend), None)
-        judged.append(overall(by_label, designated))
-    families = ["curve" if row.metric in OUTCOMES else "" for row in rows]
-    runs, found = [], {}
-    for system, places in finals(rows).items():
-        for place in places:
-            families[place] = "final"
-        found[system] = _adjust(judged, places)
-        finals_of_run = [judged[place] for place in places]
-        run = _published_run(system, evidence, finals_of_run, found[system])
-        curve = _curve(system, rows, judged, evidence) if run.numbers else None
-        runs.append(replace(run, curve=curve))
-    return Comparison(findings, judged, families, runs, _samples(runs, found, evidence))
+        family = "curve" if row.metric in OUTCOMES else ""
+        lines.append(Line(row, findings, *overall(findings, designated), family))
+    runs = [
+        _published_run(system, evidence, [lines[place] for place in sorted(places)], lines)
+        for system, places in finals(rows).items()
+    ]
+    return Comparison(lines, runs, _samples(runs, evidence))
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
@@ -222,87 +183,72 @@ def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
     return found
 
 
-def _adjust(judged: list[tuple[str, Finding]], places: list[int]) -> list[Judgement]:
-    """Adjust the verdicts on the numbers of one published run, in `judged`, for how many they are."""
-    able = {place: one for place in places if (one := judged[place][1].judgement)}
-    numbers = adjusted([*able.values()])
-    for place, one in zip(able, numbers, strict=True):
-        label, finding = judged[place]
-        measured = within(finding.measured, one) if finding.measured else None
-        found = replace(finding, verdict=one.verdict, measured=measured, judgement=one)
-        judged[place] = label, found
-    return numbers
-
-
 def _published_run(
-    system: str, evidence: Evidence, judged: list[tuple[str, Finding]], found: list[Judgement]
+    system: str, evidence: Evidence, final: list[Line], lines: list[Line]
 ) -> PublishedRun:
-    """A published run by its final numbers, adjusted; explained by another workload where it differs."""
+    """A published run by its `final` lines, whose verdicts are adjusted for how many numbers it has."""
     protocol = evidence.protocols[system]
-    if not found:
-        return PublishedRun(system, protocol.workload, judged[0][0], NOT_COMPARABLE)
-    label = next(label for label, finding in judged if finding.judgement)
-    run = _run_of(system, protocol.workload, label, found)
-    spread = evidence.spreads.get(protocol.second_workload)
-    if run.verdict != DIFFERS or spread is None:
-        return run
-    claims = [one.claim for one in found]
-    again = [judge(each, NO_RUNS, spread.values(each.metric, each.epoch)) for each in claims]
-    other = _run_of(system, protocol.second_workload, "", adjusted(again))
-    return replace(run, explanation=other if other.verdict in (HOLDS, CONSISTENT) else None)
+    able: list[tuple[Line, Judgement]] = []
+    for line in final:
+        line.family = "final"
+        if line.finding.judgement:
+            able.append((line, line.finding.judgement))
+    numbers = adjusted([one for _, one in able])
+    for (line, _), one in zip(able, numbers, strict=True):
+        line.finding = replace(line.finding, verdict=one.verdict, judgement=one)
+    judge_label = able[0][0].judge if able else final[0].judge
+    run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers))
+    if able:
+        run = replace(run, curve=_curve(system, lines, evidence))
+    second = protocol.second_workload
+    if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
+        claims = [one.claim for one in numbers]
+        again = [judge(each, NO_RUNS, spread.values(each.metric, each.epoch)) for each in claims]
+        if (verdict := _overall(adjusted(again))) in (HOLDS, CONSISTENT):
+            return replace(run, explanation=(second, verdict))
+    return run
 
 
-def _run_of(
-    system: str, workload: str, label: str, found: Sequence[Judgement], count: int = 1
-) -> PublishedRun:
-    """A published run whose verdict is what speaks most against it of its numbers."""
-    numbers = tuple(map(Number.of, found))
-    verdict = min((one.verdict for one in numbers), key=VERDICTS.index, default=NOT_COMPARABLE)
-    return PublishedRun(system, workload, label, verdict, numbers, count=count)
+def _overall(numbers: Sequence[Judgement]) -> str:
+    """What speaks most against a published run of the verdicts on its numbers."""
+    return min((one.verdict for one in numbers), key=VERDICTS.index, default=NOT_COMPARABLE)
 
 
-def _curve(
-    system: str, rows: Sequence[Row], judged: list[tuple[str, Finding]], evidence: Evidence
-) -> Curve | None:
+def _curve(system: str, lines: list[Line], evidence: Evidence) -> Curve | None:
     """How the outcomes of a system over all epochs lie together among the committed runs."""
     spread = evidence.spread_of(system)
     published = {
-        (row.metric, row.epoch): row.number
-        for row, (_, finding) in zip(rows, judged, strict=True)
-        if row.system == system and finding.judgement and not row.bound
-        if spread and row.epoch and row.epoch <= spread.rows["epoch"].max()
+        (line.row.metric, line.row.epoch): line.row.number
+        for line in lines
+        if line.row.system == system and line.finding.judgement and not line.row.bound
+        if spread and line.row.epoch and line.row.epoch <= spread.rows["epoch"].max()
     }
     if not spread or len(published) <= len(FINAL):
         return None
     inside, as_few, of = spread.inside(published)
-    verdict = DIFFERS if as_few / of <= ALPHA else CONSISTENT
-    return Curve(inside, len(published), as_few, of, verdict)
+    return Curve(inside, len(published), as_few, of)
 
 
-def _samples(
-    runs: list[PublishedRun], found: dict[str, list[Judgement]], evidence: Evidence
-) -> list[tuple[PublishedRun, list[Judgement]]]:
+def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]:
     """Several published runs of one protocol, as a sample: their means against ours."""
     programs: dict[str, list[PublishedRun]] = {}
     for run in runs:
         if run.numbers:
             programs.setdefault(repr(evidence.protocols[run.system]), []).append(run)
-    samples = []
-    for same in programs.values():
-        if len(same) >= FEWEST_RUNS:
-            numbers = adjusted(_means([found[run.system] for run in same]))
-            about = same[0].system, same[0].workload, same[0].judge
-            samples.append((_run_of(*about, numbers, len(same)), numbers))
-    return samples
+    return [
+        replace(same[0], numbers=_means(same), curve=None, explanation=None, count=len(same))
+        for same in programs.values()
+        if len(same) >= FEWEST_RUNS
+    ]
 
 
-def _means(found: list[list[Judgement]]) -> list[Judgement]:
+def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
     """The means of several published runs, judged, of the metrics that all of them have."""
     means = []
-    for one in found[0]:
+    for one in runs[0].numbers:
         metric = one.claim.metric
-        claims = [each.claim for run in found for each in run if each.claim.metric == metric]
-        if len(claims) == len(found) and not one.claim.bound:
+        claims = [each.claim for run in runs for each in run.numbers if each.claim.metric == metric]
+        if len(claims) == len(runs) and not one.claim.bound:
             values = [claim.value for claim in claims]
             mean = replace(
                 one.claim,
@@ -312,30 +258,7 @@ def _means(found: list[list[Judgement]]) -> list[Judgement]:
                 at_chance=any(claim.at_chance for claim in claims),
             )
             means.append(judge_sample(mean, values, one))
-    return means
-
-
-def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
-    """The published runs of a table `comparison`, without their curves, and samples of several of them."""
-    final = comparison[comparison["run_verdict"] != ""]
-    found = []
-    for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
-        judged = rows[rows["n"].notna()]
-        judged = judged.assign(published=judged["value"], near=judged["near"].map(numbers_in))
-        numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
-        first = (judged if numbers else rows).iloc[0]
-        about = system, first["workload"], first["judge"], first["run_verdict"]
-        run = PublishedRun(*about, tuple(numbers), count=int(count))
-        if first["explanation"]:
-            other = PublishedRun(system, first["explanation"], "", first["explained"])
-            run = replace(run, explanation=other)
-        found.append(run)
-    return found
-
-
-def numbers_in(cell: Any) -> tuple[float, ...]:
-    """Return the numbers in a cell of a table, which spaces separate; none in an empty cell."""
-    return () if pd.isna(cell) else tuple(map(float, str(cell).split()))
+    return tuple(adjusted(means))
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:

@@ -19,10 +19,10 @@ from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
-from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
+from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.states import States, calm, states
-from paragone.analysis.verdicts import VERDICTS, Number, PublishedRun, runs_in
+from paragone.analysis.verdicts import VERDICTS, PublishedRun
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, words
@@ -40,8 +40,7 @@ _ROWS, _RUNS, _MORE = (
 )  # variants and published runs there, and lines on questions besides the first
 _GROUP = ["workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
-_TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs"]
-_TEXTS += ["verdict", "bound", "run_verdict", "explanation", "explained", "near"]
+_TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
 BASELINE = "baseline"  # in the picture of a question, beside relations of pairs
 
 
@@ -49,7 +48,8 @@ BASELINE = "baseline"  # in the picture of a question, beside relations of pairs
 class Tables:
     """The tables of one experiment: runs, and what there is of `differences`, `comparison` and `rounds`.
 
-    `labels`: by backend. `baseline`: the label of the backend that pictures are relative to.
+    `published`: the runs that `comparison` judges. `labels`: by backend. `baseline`: the label of the backend
+    that pictures are relative to.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Tables:
     runs: pd.DataFrame
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
     comparison: pd.DataFrame = field(default_factory=pd.DataFrame)
+    published: Sequence[PublishedRun] = ()
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     labels: dict[str, str] = field(default_factory=dict)
     baseline: str = ""
@@ -134,7 +135,8 @@ class PublishedNumber:
 class Published:
     """A published run, or several of one program as a sample, and its verdict by its final numbers.
 
-    `said`: which numbers differ, and to which side. `why`: why it cannot be compared.
+    `about`: its program, and how many runs of that. `said`: which numbers differ, and to which side. `why`:
+    why it cannot be compared.
     """
 
     system: str
@@ -143,6 +145,7 @@ class Published:
     title: str
     experiment: str
     numbers: list[PublishedNumber] = field(default_factory=list)
+    about: str = ""
     said: str = ""
     why: str = ""
 
@@ -389,23 +392,20 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
 
 
 def _published(experiments: list[Tables]) -> Section:
-    """The published runs, and other numbers that do not hold."""
+    """The published runs, and counts that differ."""
     runs: list[PublishedRun] = []
     shown: list[Published] = []
     others: list[Answer] = []
     for tables in experiments:
+        judged = [run for run in tables.published if run.numbers]
+        runs += judged
+        shown += [_shown(run, tables) for run in judged]
         for rows in _groups(tables.comparison, ["system"]):
-            found = [run for run in runs_in(rows) if run.numbers]
-            runs += found
-            for run in found:
-                about = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
-                numbers = [_number(one) for one in run.numbers]
-                differing = words.differing(run)
-                shown.append(Published(*about, tables.title, tables.name, numbers, differing))
-            if not found and rows["verdict"].isin([NOT_COMPARABLE, ""]).all():
-                about = rows["system"].iloc[0], NOT_COMPARABLE, NOT_COMPARABLE
-                why = words.commonest(rows)
-                shown.append(Published(*about, tables.title, tables.name, why=why))
+            system = rows["system"].iloc[0]
+            is_judged = system in {run.system for run in judged}
+            if not is_judged and rows["verdict"].isin([NOT_COMPARABLE, ""]).all():
+                about = system, NOT_COMPARABLE, NOT_COMPARABLE, tables.title, tables.name
+                shown.append(Published(*about, why=words.commonest(rows)))
             others += [
                 Answer(text, tables.title, tables.name, "comparison", DIFFERS)
                 for text in words.other_counts(rows)
@@ -414,9 +414,16 @@ def _published(experiments: list[Tables]) -> Section:
     return Section(HOLD, [Answer(words.published(runs)), *others], shown)
 
 
-def _number(one: Number) -> PublishedNumber:
-    ranges = [ends for ends in one.ranges if all(map(math.isfinite, ends))]
-    about = one.metric, words.printed(one), one.published, one.verdict, words.distance(one)
+def _shown(run: PublishedRun, tables: Tables) -> Published:
+    names = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
+    numbers = [_number(one) for one in run.numbers]
+    about = f"{run.workload}, n = {run.numbers[0].n}"
+    return Published(*names, tables.title, tables.name, numbers, about, words.differing(run))
+
+
+def _number(one: Judgement) -> PublishedNumber:
+    claim, ranges = one.claim, [ends for ends in one.ranges if all(map(math.isfinite, ends))]
+    about = claim.metric, words.printed(claim), claim.value, one.verdict, words.distance(one)
     return PublishedNumber(*about, one.center, ranges)
 
 
@@ -432,19 +439,21 @@ def from_tables(
 ) -> list[Section]:
     """The answers of files of tables.
 
-    `titles`, `runs`: one per experiment, in order; of the other tables those there are. `left_out`: what was
-    not asked for, in sentences. `labels`: by backend; `baseline`: a backend. Raises `UserError` if a file is
-    no table.
+    `titles`, `runs`: one per experiment, in order; of the other tables those there are, of comparisons with
+    the JSON file beside. `left_out`: what was not asked for, in sentences. `labels`: by backend; `baseline`:
+    a backend. Raises `UserError` if a file is no table.
     """
     pairs, published = (
         {path.parent: _read(path) for path in paths} for paths in (differences, comparisons)
     )
+    judged = {path.parent: published_in(path.with_suffix(".json")) for path in comparisons}
     windows = {path.parent: tidy.read(path) for path in rounds}
     empty, labels, experiments = pd.DataFrame(), labels or {}, []
     for title, path in zip(titles, runs, strict=True):
         folder, base = path.parent, labels.get(baseline, baseline)
-        own = pairs.get(folder, empty), published.get(folder, empty), windows.get(folder, empty)
-        experiments.append(Tables(folder.name, title, tidy.read(path), *own, labels, base))
+        own = pairs.get(folder, empty), published.get(folder, empty), judged.get(folder, [])
+        about = windows.get(folder, empty), labels, base
+        experiments.append(Tables(folder.name, title, tidy.read(path), *own, *about))
     return answers(experiments, left_out)
 
 
@@ -455,6 +464,15 @@ def _read(path: Path) -> pd.DataFrame:
         raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
     texts = [name for name in _TEXTS if name in table]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
+
+
+def published_in(path: Path) -> list[PublishedRun]:
+    """The published runs in the JSON file of a table."""
+    try:
+        found = json.loads(path.read_text("utf-8")).get("published_runs", [])
+        return msgspec.convert(found, list[PublishedRun])
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
 
 
 def read(path: Path) -> list[Section]:

@@ -1,13 +1,15 @@
 """Tables of text, and their files in CSV, Markdown, LaTeX and JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from paragone.analysis import tidy
+from paragone.analysis.verdicts import PublishedRun
 from paragone.base.atomic_files import write_json, write_text
 
 _COLUMN = r">{\raggedright\arraybackslash}X"  # of tabularx, which breaks its lines
@@ -29,12 +31,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: tidy `rows` for its CSV file; title, blocks and remarks for a reader."""
+    """A table: tidy `rows` for its CSV file; title, blocks and remarks for a reader; for `answers` the
+    published runs that it judges."""
 
     rows: pd.DataFrame
     title: str
     remarks: list[str]
     blocks: list[Block]
+    published_runs: Sequence[PublishedRun] = ()
 
 
 def write(table: Table, paths: Iterable[Path]) -> None:
@@ -64,7 +68,9 @@ def _cells(table: Table) -> dict[str, Any]:
         }
         for block in table.blocks
     ]
-    return {"title": table.title, "remarks": table.remarks, "blocks": blocks}
+    runs = msgspec.to_builtins(table.published_runs, enc_hook=float)
+    about = {"title": table.title, "remarks": table.remarks, "blocks": blocks}
+    return about | ({"published_runs": runs} if runs else {})
 
 
 def _markdown(table: Table) -> str:

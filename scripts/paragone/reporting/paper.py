@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -19,13 +19,12 @@ from matplotlib.font_manager import findfont
 
 from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
-from paragone.analysis.verdicts import VERDICTS, numbers_in
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, read_numbers
 from paragone.config.read import read
 from paragone.reporting import answers, exhibits, footnotes, words
-from paragone.reporting.answers import Answer
+from paragone.reporting.answers import Answer, Published
 from paragone.reporting.exhibits import Figure, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
 
@@ -88,10 +87,12 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         ],
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
-        "published": sorted(
-            (run for section in results.sections for run in _published(section)),
-            key=lambda run: VERDICTS.index(run["verdict"]),
-        ),
+        "published": [
+            found
+            for part in results.answers
+            for run in part.judged
+            if (found := _published(run))["numbers"]
+        ],
         "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
         "flaws": [
@@ -146,35 +147,27 @@ def _section(
     }
 
 
-def _published(section: Section) -> Iterator[dict[str, Any]]:
-    """Yield each published run that has a verdict, with its final numbers.
+def _published(run: Published) -> dict[str, Any]:
+    """Return a published run that has a verdict, with its final numbers.
 
     `at`: how far a number is from the center of where one more run would be, in halves of that interval;
     `ranges`: where that is, in the same unit.
     """
-    tables = [table for table in section.tables if table.name == "comparison"]
-    for table in tables:
-        rows = pd.read_csv(io.StringIO(table.rows))
-        rows = rows[rows["family"].eq("final") & rows["verdict"].ne(NOT_COMPARABLE)]
-        rows = rows.assign(half=(rows["high"] - rows["low"]) / 2)
-        rows = rows[rows["half"] > 0]
-        for (system, count), numbers in rows.groupby(["system", "published_runs"], sort=False):
-            yield {
-                "system": system if count == 1 else f"Mean of {count:.0f} such runs",
-                "about": f"{numbers['workload'].iloc[0]}, n = {numbers['n'].iloc[0]:.0f}",
-                "verdict": numbers["run_verdict"].iloc[0],
-                "numbers": [
-                    {
-                        "metric": words.noun(row["metric"]),
-                        "published": f"{row['value']:.4f}",
-                        "at": (row["value"] - row["center"]) / row["half"],
-                        "ranges": [0.0]
-                        + [(at - row["center"]) / row["half"] for at in numbers_in(row["near"])],
-                        "verdict": row["verdict"],
-                    }
-                    for row in numbers.to_dict("records")
-                ],
-            }
+    numbers = []
+    for one in run.numbers:
+        low, high = next(iter(one.ranges), (0.0, 0.0))
+        if half := (high - low) / 2:
+            middles = [(start + end) / 2 for start, end in one.ranges]
+            numbers.append(
+                {
+                    "metric": words.noun(one.metric),
+                    "published": f"{one.value:.4f}",
+                    "at": (one.value - one.center) / half,
+                    "ranges": [(middle - one.center) / half for middle in middles],
+                    "verdict": one.verdict,
+                }
+            )
+    return {"system": run.system, "about": run.about, "verdict": run.verdict, "numbers": numbers}
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:

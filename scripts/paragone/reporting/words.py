@@ -22,11 +22,13 @@ from paragone.analysis.prediction import (
     CONSISTENT,
     DIFFERS,
     HOLDS,
+    Claim,
+    Judgement,
     Reason,
 )
 from paragone.analysis.states import States
 from paragone.analysis.statistics import FEWEST_EFFECTS
-from paragone.analysis.verdicts import Finding, Number, PublishedRun
+from paragone.analysis.verdicts import Finding, PublishedRun
 from paragone.config.numbers import LOWER
 
 Row = dict[str, Any]  # of one of the two tables
@@ -401,7 +403,7 @@ def reasons(finding: Finding) -> str:
     caveats = f" ({'; '.join(map(reason, finding.caveats))})" if finding.caveats else ""
     why = [reason(each) for each in finding.reasons]
     if finding.judgement and not why:
-        why = [distance(Number.of(finding.judgement))]
+        why = [distance(finding.judgement)]
     return "; ".join(why) + caveats
 
 
@@ -427,23 +429,22 @@ def noun(metric: str) -> str:
     return metric.replace("_", " ").replace("train ", "training ")
 
 
-def distance(one: Number) -> str:
+def distance(one: Judgement) -> str:
     """How far a number is from the center of our runs, and what that says."""
     if one.verdict == AT_CHANCE:
         return "not above always guessing the most frequent class"
-    if one.bound:
+    if one.claim.bound:
         met = {
             HOLDS: "is beyond",
             DIFFERS: "falls short of",
             CONSISTENT: "may be on either side of",
         }
         return f"one more run {met[one.verdict]} the bound"
-    away = one.published - one.center
-    apart = f"{abs(away):.2g} {'above' if away > 0 else 'below'}"
+    apart = f"{abs(one.difference):.2g} {'above' if one.difference > 0 else 'below'}"
     noticed = f"{one.noticed:.2g} would have been noticed"
     if one.verdict == HOLDS:
-        return f"{apart}, within the margin of {one.margin:.2g}"
-    if one.verdict == CONSISTENT and one.near and not one.low <= one.published <= one.high:
+        return f"{apart}, within the margin of {one.claim.margin:.2g}"
+    if one.verdict == CONSISTENT and one.near and not one.low <= one.claim.value <= one.high:
         return f"{apart}, near {counted(len(one.near), 'outlier')} among our runs"
     if one.verdict == CONSISTENT:
         return f"{apart}, a weak test: only {noticed}"
@@ -493,7 +494,8 @@ def verdict_on_run(run: PublishedRun) -> str:
     """The verdict on a published run, and that under its second protocol if this explains it."""
     if run.explanation is None:
         return run.verdict
-    return f"{run.verdict}; {_JUDGED[run.explanation.verdict][0]} as {run.explanation.workload}"
+    workload, verdict = run.explanation
+    return f"{run.verdict}; {_JUDGED[verdict][0]} as {workload}"
 
 
 def name_of_run(run: PublishedRun) -> str:
@@ -501,9 +503,9 @@ def name_of_run(run: PublishedRun) -> str:
     return run.system if run.count == 1 else f"{run.count} published runs as a sample"
 
 
-def printed(one: Number) -> str:
+def printed(one: Claim) -> str:
     """A published number as text."""
-    return f"{'over ' if one.bound == LOWER else ''}{one.published:g}"
+    return f"{'over ' if one.bound == LOWER else ''}{one.value:g}"
 
 
 def differing(run: PublishedRun) -> str:
@@ -511,7 +513,7 @@ def differing(run: PublishedRun) -> str:
     sides: dict[str, list[str]] = {"below": [], "above": []}
     for one in run.numbers:
         if one.verdict == DIFFERS:
-            sides["above" if one.published > one.center else "below"].append(noun(one.metric))
+            sides["above" if one.difference > 0 else "below"].append(noun(one.claim.metric))
     parts = [
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} {side}"
         for side, names in sides.items()

@@ -1,6 +1,7 @@
 """Tables of published numbers and what was measured here: a verdict per row, a column per measured series."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -21,22 +22,9 @@ from paragone.tasks import METRICS
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
-CURVE = ["inside", "inside_of", "as_few", "as_few_of"]
-NUMBERS += ["workload", "published_runs", "curve", *CURVE, "explanation", "explained"]
 _BEFORE = ("metric", "condition", "system", "published")
-JUDGED = [
-    "rounding",
-    "center",
-    "low",
-    "high",
-    "n",
-    "own",
-    "margin",
-    "p",
-    "noticed",
-    "is_equal",
-    "near",
-]
+JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin"]
+JUDGED += ["p", "noticed", "is_equal", "near"]
 
 OUTCOMES_JUDGED = (
     "A published run is judged by its final numbers. Measured: mean of the n runs here [where one more run "
@@ -69,22 +57,24 @@ def comparison(inputs: Inputs) -> Table:
 
     There is one column per backend and machine, one of which judges.
     """
-    evidence, sweeps, epochs = inputs.evidence, inputs.sweeps(), inputs.epochs
-    found = verdicts.compare_all(inputs.numbers.rows, evidence, sweeps, epochs)
+    found = verdicts.compare_all(
+        inputs.numbers.rows, inputs.evidence, inputs.sweeps(), inputs.epochs
+    )
     runs = {run.system: run for run in found.runs}
     lines = [
-        _line(_about(row), by_series, family, judged, runs.get(row.system))
-        for row, by_series, family, judged in zip(
-            inputs.numbers.rows, found.findings, found.families, found.judged, strict=True
-        )
+        _line(_about(one.row), one.findings, one.family, (one.judge, one.finding))
+        for one in found.lines
     ]
-    lines += [_of_sample(run, one) for run, means in found.samples for one in means]
+    for line in lines:
+        line["run_verdict"] = runs[line["system"]].verdict if line["family"] == "final" else ""
+    lines += [_of_sample(run, one) for run in found.samples for one in run.numbers]
     for line in lines:
         line["experiment"] = inputs.published_experiment
     remarks = footnotes.about(
         inputs.runs, OUTCOMES_JUDGED, *filter(None, map(words.of_curve, found.runs))
     )
-    return _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
+    table = _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
+    return replace(table, published_runs=[*found.runs, *found.samples])
 
 
 def _about(row: Row) -> dict[str, Any]:
@@ -105,12 +95,12 @@ def _line(
     findings: dict[str, Finding],
     family: str = "",
     judged: tuple[str, Finding] | None = None,
-    run: PublishedRun | None = None,
+    run_verdict: str = "",
 ) -> dict[str, Any]:
     """Return one row. `about`: as of `_about`; of what is no single published number only the first four.
 
     `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
-    compared. `run`: the published run that it is a number of.
+    compared. `run_verdict`: on the published run that it is a final number of.
     """
     label, finding = judged or verdicts.overall(findings)
     decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
@@ -125,7 +115,7 @@ def _line(
         "value": about.get("value", math.nan),
         "bound": about.get("bound", ""),
         "has_runs": all(each.has_runs for each in findings.values()),
-        **_of_run(run if family == "final" else None),
+        "run_verdict": run_verdict,
         **_numbers(finding.judgement),
         "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
     }
@@ -142,30 +132,15 @@ def _of_sample(run: PublishedRun, one: Judgement) -> dict[str, Any]:
     }
     measured = verdicts.within(Measured(one.center, 4, one.n), one)
     mean = Finding(one.verdict, measured=measured, judgement=one)
-    return _line(about, {run.judge: mean}, "final", (run.judge, mean), run)
+    return _line(about, {run.judge: mean}, "final", (run.judge, mean), run.verdict)
 
 
 def _numbers(one: Judgement | None) -> dict[str, Any]:
-    """Return the numbers behind a verdict, as of `verdicts.Number`."""
+    """Return the numbers behind a verdict: of a judgement and its claim."""
     if one is None:
         return dict.fromkeys(JUDGED, math.nan)
-    numbers = vars(verdicts.Number.of(one)) | {"own": one.own}
-    numbers |= {name: " ".join(map(repr, numbers[name])) for name in ("own", "near")}
-    return {name: numbers[name] for name in JUDGED}
-
-
-def _of_run(run: PublishedRun | None) -> dict[str, Any]:
-    """Return what a final number says of its whole run; empty cells of all else."""
-    curve, other = (run.curve, run.explanation) if run else (None, None)
-    return {
-        "run_verdict": run.verdict if run else "",
-        "workload": run.workload if run else "",
-        "published_runs": run.count if run else 0,
-        "curve": curve.verdict if curve else "",
-        **{name: getattr(curve, name, math.nan) for name in CURVE},
-        "explanation": other.workload if other else "",
-        "explained": other.verdict if other else "",
-    }
+    found = {name: getattr(one.claim if name in vars(one.claim) else one, name) for name in JUDGED}
+    return found | {name: " ".join(map(repr, found[name])) for name in ("own", "near")}
 
 
 def _why(findings: dict[str, Finding], columns: int) -> str:
