@@ -113,6 +113,13 @@ class Picture:
     variants: list[Variant]
     turns: list[tuple[str, float]] = field(default_factory=list)
 
+    def effect_of(self, one: Variant) -> str:
+        """The effect of a variant as text, with its interval."""
+        if one.effect is None:
+            return ""
+        form = "{:,.2f}" if self.ratio else "{:,.3f}"
+        return words.with_interval(form, one.effect, one.low, one.high)
+
 
 @dataclass(frozen=True)
 class PublishedNumber:
@@ -165,7 +172,7 @@ class Answer:
     """A sentence, what a reader must know of besides, and where its evidence is.
 
     `lead`: the title of the experiment that it is about, `experiment` its name, `table` one of its tables.
-    `outcome`: the verdict behind it, a relation of `analysis.pairwise` or `NOT_RUN`. `runs`: their names.
+    `outcome`: the verdict behind it, a relation of `analysis.pairwise` or `NOT_RUN`.
     """
 
     text: str
@@ -174,7 +181,6 @@ class Answer:
     table: str = ""
     outcome: str = ""
     cautions: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
     picture: Picture | None = None
 
     @property
@@ -266,8 +272,8 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         able = pairwise.contenders(own[own["relation"] != NOT_COMPARED])
         cautions = [*_of_machine(tables, own), *cautions, *words.contradiction(able, turns)]
     about = _lead(tables, rows), tables.name, "differences", pairwise.overall(own)
-    shown = tuple(cautions), _named(own["runs"]), _picture(tables, own, lines, turns)
-    return Answer(words.which_is_best(own, turns), *about, *shown)
+    picture = _picture(tables, own, lines, turns)
+    return Answer(words.which_is_best(own, turns), *about, tuple(cautions), picture)
 
 
 def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
@@ -364,13 +370,7 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
                 lacking.setdefault(why, {})[row[side]] = None
     sentences += words.no_speed({why: [*labels] for why, labels in lacking.items()})
     for text in sentences:
-        about = _lead(tables, rows), tables.name, "differences", UNDECIDED
-        yield Answer(text, *about, runs=_named(speeds["runs"]))
-
-
-def _named(runs: pd.Series) -> tuple[str, ...]:
-    """The runs named in the cells of a column, each once."""
-    return tuple(dict.fromkeys(name for cell in runs for name in cell.split()))
+        yield Answer(text, _lead(tables, rows), tables.name, "differences", UNDECIDED)
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
@@ -385,10 +385,8 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
         if found := not_completed(part):
             by_state.setdefault(tuple(found), []).append(tables.labels.get(backend, backend))
     for found_states, labels in by_state.items():
-        failed = tables.runs["status"] != "completed"
-        runs = tuple(tables.runs.loc[failed, "run"])
         text = words.not_run(labels, found_states)
-        yield Answer(text, tables.title, tables.name, "", NOT_RUN, runs=runs)
+        yield Answer(text, tables.title, tables.name, "", NOT_RUN)
 
 
 def _published(experiments: list[Tables]) -> Section:
@@ -541,10 +539,14 @@ def _table_of(section: Section) -> list[str]:
     elif picture := section.answers[0].picture:
         times = f"{'times' if picture.ratio else 'above'} {picture.baseline} [95 %]"
         rows = [
-            {"variant": one.label, "examples/s": shown(one.speed, 0), times: interval(one, picture),
-             "verdict": one.verdict}
+            {
+                "variant": one.label,
+                "examples/s": "" if one.speed is None else f"{one.speed:,.0f}",
+                times: picture.effect_of(one),
+                "verdict": one.verdict,
+            }
             for one in picture.variants
-        ]  # fmt: skip
+        ]
     else:
         return []
     cells = _fitted(pd.DataFrame(rows[:most]))
@@ -563,16 +565,3 @@ def _fitted(cells: pd.DataFrame) -> pd.DataFrame:
         for name, column in texts.items()
     }
     return pd.DataFrame({column[0]: column[1:] for column in fitted.values()})
-
-
-def shown(value: float | None, digits: int) -> str:
-    """A number as text; empty if there is none."""
-    return "" if value is None else f"{value:,.{digits}f}"
-
-
-def interval(one: Variant, picture: Picture) -> str:
-    """The effect of a variant as text, with its interval."""
-    digits = 2 if picture.ratio else 3
-    if one.low is None:
-        return shown(one.effect, digits)
-    return f"{shown(one.effect, digits)} [{shown(one.low, digits)}, {shown(one.high, digits)}]"

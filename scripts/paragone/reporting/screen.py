@@ -14,15 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from paragone.reporting import words
-from paragone.reporting.answers import (
-    BEST,
-    OPEN,
-    Picture,
-    PublishedNumber,
-    Section,
-    interval,
-    shown,
-)
+from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber, Section
 from paragone.reporting.exhibits import verdict_class
 
 _EDGE = 4.0  # percent of a picture that is left free on each side
@@ -35,7 +27,7 @@ def render(sections: Sequence[Section], options: argparse.Namespace) -> Markup:
     found = templates()
     found.filters |= {"noun": words.noun, "color": partial(_color, options=options)}
     found.globals |= {"effects_of": _effects, "times_of": _times, "cell_of": _cell}
-    found.globals |= {"shown": shown, "interval": interval, "best": BEST, "open": OPEN}
+    found.globals |= {"best": BEST, "open": OPEN}
     return Markup(found.get_template("first_screen.html").render(sections=sections))
 
 

@@ -30,6 +30,7 @@ from paragone.analysis.states import States
 from paragone.analysis.statistics import FEWEST_EFFECTS
 from paragone.analysis.verdicts import Finding, PublishedRun
 from paragone.config.numbers import LOWER
+from paragone.tasks import METRICS
 
 Row = dict[str, Any]  # of one of the two tables
 
@@ -52,6 +53,13 @@ def fitting(*sentences: str) -> str:
 def counted(number: int, noun: str) -> str:
     """A number and its noun, in the plural if there are several."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def with_interval(form: str, value: float, low: float | None, high: float | None) -> str:
+    """Numbers in a format: a value, with its interval where that is known."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return form.format(value)
+    return f"{form.format(value)} [{form.format(low)}, {form.format(high)}]"
 
 
 # Pairs of series
@@ -412,21 +420,21 @@ def measured(finding: Finding) -> str:
     value = finding.measured
     if value is None:
         return "-"
-    low, middle, high = (
-        f"{each:,.{value.digits}f}" for each in (value.low, value.value, value.high)
-    )
-    if math.isfinite(value.low):
-        middle += f" [{low}, {high}]"
+    form = f"{{:,.{value.digits}f}}"
+    text = with_interval(form, value.value, value.low, value.high)
     unit = f" {value.unit}" if value.unit else ""
     remark = reason(value.remark) if value.remark else ""
-    return f"{middle}{unit} (n = {value.n}){remark}"
+    return f"{text}{unit} (n = {value.n}){remark}"
 
 
 def noun(metric: str) -> str:
     """The name of a published metric for readers."""
     if metric == "parameters":
         return "number of parameters"
-    return metric.replace("_", " ").replace("train ", "training ")
+    split, _, name = metric.partition("_")
+    if name in METRICS:
+        name = METRICS[name].words
+    return f"{'training' if split == 'train' else split} {name}"
 
 
 def distance(one: Judgement) -> str:

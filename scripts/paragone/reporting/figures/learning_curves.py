@@ -27,10 +27,9 @@ from paragone.reporting.marks import (
     legend_mark,
     scale,
 )
-from paragone.reporting.words import counted, reason
+from paragone.reporting.words import counted, noun, reason
 from paragone.tasks import KINDS, METRICS
 
-SPLITS = {"train": "training", "test": "test"}
 LONG = 28  # characters that are more than a panel is high
 # Published systems; where there are more than marks, all have the first.
 STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
@@ -81,10 +80,9 @@ def _unit(runs: pd.DataFrame, metric: str) -> str:
 
 def _title(points: pd.DataFrame, metric: str) -> str:
     """Return the name of an axis: split, metric and unit."""
-    split, name = metric.split("_")
     units = points.loc[points["metric"] == metric, "unit"].dropna().unique()
     unit = f" ({' or '.join(units)})" if any(units) else ""
-    return f"{SPLITS[split]} {METRICS[name].words}{unit}"
+    return f"{noun(metric)}{unit}"
 
 
 def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:

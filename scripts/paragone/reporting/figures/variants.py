@@ -25,6 +25,7 @@ from paragone.reporting.marks import (
     write_value,
     write_words,
 )
+from paragone.reporting.words import with_interval
 
 ROW = 0.3  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
@@ -146,10 +147,8 @@ def _draw_ratios(
         draw_row(axes, row, pairs["value"], first["mean"], ends, color)
         end = max(pd.Series([first["high"], pairs["value"].max()]).dropna())
         speed = f"{first['examples_per_second']:,.0f} examples/s" if metric == "speed" else ""
-        text = f"{first['mean']:.2f}"
+        text = with_interval("{:.2f}", first["mean"], *ends)
         if name == first["baseline"]:
             text = "baseline"
-        elif not pd.isna(first["low"]):
-            text += f" [{first['low']:.2f}, {first['high']:.2f}]"
         write_value(axes, row, end, text, speed)
     plain_logarithms(axes.xaxis, (1, 2, 3, 5))

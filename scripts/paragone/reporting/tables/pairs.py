@@ -1,6 +1,5 @@
 """The table of series compared two by two."""
 
-import math
 from typing import Any
 
 import pandas as pd
@@ -80,12 +79,10 @@ def _effect(row: dict[str, Any]) -> str:
     """Return by how much the first is better, with its interval if it has one."""
     if not row["n"]:
         return "-"
-    form = "{:.3f} x" if row["ratio"] else "{:+.4f}"
-    text = form.format(row["effect"])
-    bounded = all(math.isfinite(row[edge]) and row[edge] > 0 for edge in ("low", "high"))
-    if (row["ratio"] and not bounded) or not math.isfinite(row["low"]):
-        return text
-    return f"{text} [{form.format(row['low'])}, {form.format(row['high'])}]"
+    if not row["ratio"]:
+        return words.with_interval("{:+.4f}", row["effect"], row["low"], row["high"])
+    # A ratio of 0 is the log of no bound.
+    return words.with_interval("{:.3f} x", row["effect"], row["low"] or None, row["high"])
 
 
 def _by_machine(rows: pd.DataFrame) -> Block:

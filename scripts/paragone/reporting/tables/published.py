@@ -11,6 +11,7 @@ from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
+from paragone.analysis.published import OUTCOMES
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
@@ -18,7 +19,6 @@ from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Block, Table
-from paragone.tasks import METRICS
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
@@ -37,11 +37,7 @@ OUTCOMES_JUDGED = (
 # Metrics that sources print by epoch: the name in a heading, and the digits shown.
 BY_EPOCH = {
     "step_time": ("ms/step", 1),
-    **{
-        f"{split}_{name}": (f"{words} {metric.words}", 4)
-        for split, words in (("train", "training"), ("test", "test"))
-        for name, metric in METRICS.items()
-    },
+    **{name: (words.noun(name), 4) for name in OUTCOMES},
 }
 EPOCHS = "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs."
 

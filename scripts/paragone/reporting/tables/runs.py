@@ -5,7 +5,7 @@ import pandas as pd
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.published import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
-from paragone.reporting import footnotes
+from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Block, Table
 
@@ -47,8 +47,7 @@ def _interval(row: pd.Series, column: str, factor: float, digits: int) -> str:
     value, low, high = (factor * row[f"{column}{end}"] for end in ("", "_low", "_high"))
     if pd.isna(value):
         return row["words"] or "-"
-    interval = "" if pd.isna(low) or low == high else f" [{low:,.{digits}f}, {high:,.{digits}f}]"
-    return f"{value:,.{digits}f}{interval}"
+    return words.with_interval(f"{{:,.{digits}f}}", value, None if low == high else low, high)
 
 
 def spread(inputs: Inputs) -> Table:
