@@ -1,10 +1,13 @@
 """Figure and table of scaling: what they show is what records say, or the reason why there is no value."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from draw_figures import Drawing
+from make_contests import windows
 from make_experiments import COSTS, COUNTS, EACH, GLOBAL, of_cell, scaling
-from make_records import LABELS, speed, tabulated
+from make_records import LABELS, make_record, speed, tabulated
+from make_tables import write
 
 
 def drawing(folder, records, how):
@@ -46,3 +49,18 @@ def test_without_one_replica_there_is_no_speed_up(tmp_path):
     assert measured["speed_up"].isna().all()
     assert measured["step_seconds"].notna().all()
     assert set(measured["words"]) == {"no run of one replica to compare with"}
+
+
+def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
+    """Of three contests, not of the one run."""
+    runs, _ = tabulated([make_record("torch", replicas=count, speed=1000.0) for count in (1, 2)])
+    same = ["workload", "global_batch", "machine", "machine_name", "data_edition", "data_source"]
+    about, speeds = runs[same].iloc[0], np.array([[900.0] * 2, [1000.0] * 2, [1100.0] * 2])
+    held = [windows({"torch": count * speeds}, **about, replicas=count) for count in (1, 2)]
+    rounds = pd.concat(held, ignore_index=True)
+    files = write(tmp_path, "scaling", runs=runs, rounds=rounds)
+    table = pd.read_csv(files["csv"])
+    drawn = Drawing(tmp_path, runs=runs, rounds=rounds).shown("scaling")
+    pd.testing.assert_frame_equal(table, drawn)
+    assert table[["n", "speed_up"]].to_numpy().tolist() == [[3, 1], [3, 2]]
+    assert "n = 3 contests each" in files["markdown"].read_text()

@@ -10,16 +10,20 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Block, Table
 
 SPEED_UP = (
-    "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
+    "Speed-up: examples/s over those of one replica, by contest or seed. "
+    "Efficiency: speed-up over replicas."
 )
 
 
 def scaling(inputs: Inputs) -> Table:
     """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
     runs = inputs.runs
-    rows = scaling_table(runs, inputs.labels)
+    rows = scaling_table(runs, inputs.labels, inputs.windows)
     shared = [SHARED] if shares_cores(runs) else []
-    remarks = [*footnotes.about(runs, SPEED_UP, *shared), footnotes.repeats(rows["n"])]
+    remarks = [
+        *footnotes.about(runs, SPEED_UP, *shared),
+        footnotes.repeats(rows["n"], inputs.series),
+    ]
     texts = {
         name: [_interval(row, column, factor, digits) for _, row in rows.iterrows()]
         for name, column, factor, digits in (
