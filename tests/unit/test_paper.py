@@ -28,6 +28,10 @@ def results(tmp_path_factory):
         for kind in ("figures", "tables"):
             shutil.copytree(made.folder / kind / EXPERIMENT, made.folder / kind / name)
         outline.append({**OUTLINE[0], "name": name, "title": f"{TITLE} {number}"})
+    answers = json.loads((made.folder / "answers.json").read_text())
+    for section in answers:
+        section["published"] *= QUESTIONS
+    (made.folder / "answers.json").write_text(json.dumps(answers))
     return made.folder, ("--outline", json.dumps(outline))
 
 
