@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all bench gpu gpu-compiler new test test-all test-nightly test-accelerator faults mutation audit lint format lock clean
+.PHONY: all bench gpu gpu-compiler new test test-all test-nightly test-accelerator mutation audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -43,11 +43,6 @@ test test-all test-nightly test-accelerator: $(VENV)/dev
 
 # The compiler of NVIDIA GPUs, 0.6 GB, for workflows/ahead_of_time; no GPU is needed.
 gpu-compiler: $(VENV)/gpu-compiler
-
-# Faults injected into real processes, and the table of docs/faults.md; some: make faults ONLY=killed
-faults: $(VENV)/dev
-	source $(BIN)/activate && PYTHONPATH=tests pytest tests -m injects -p campaign \
-		--numprocesses 2 -k "$(ONLY)"
 
 # Changes of the modules that make verdicts, one at a time: which does no test see? Hours on one core.
 mutation: $(VENV)/dev

@@ -39,7 +39,7 @@ def full_disk(backend: str, small: Arrays, tmp_path: Path) -> None:
         assert sorted(path.name for path in disk.iterdir()) == ["predictions.npz", "record.json"]
 
 
-@pytest.mark.injects("a disk that is full for results or arrays", times=2)
+@pytest.mark.injects("a disk that is full for results or arrays")
 def test_a_full_disk_is_one_message(tmp_path):
     """The atomic writer of every program names the file. A sparse map would end the process by SIGBUS."""
     with small_disk(tmp_path / "disk", "30m") as disk:

@@ -1,22 +1,8 @@
 """A killed trainer resumes from its last checkpoint, and the run ends as if nothing had happened."""
 
-import signal
-
-import pytest
-from faults.killing import (
-    KILLED,
-    checkpoints,
-    random_spec,
-    resumes_to_the_same_bits,
-    small_spec,
-    started,
-    stream_spec,
-)
-from msgspec.structs import replace
+from faults.killing import KILLED, random_spec, resumes_to_the_same_bits, stream_spec
 from unit.data_programs import prepare
-from workspace import Arrays, call, refused, small_copy, succeed, train_command
-
-from paragone.records import record
+from workspace import Arrays, small_copy
 
 
 @KILLED
@@ -33,19 +19,3 @@ def test_a_killed_run_on_a_stream_resumes_to_the_same_bits(tmp_path):
     prepare("tiny_shakespeare", results, data, block=block, source="synthetic")
     arrays = Arrays(results / "manifest.json", data)
     resumes_to_the_same_bits(stream_spec("torch"), arrays, tmp_path)
-
-
-@pytest.mark.injects("a run started again while its trainer is stopped")
-def test_one_trainer_at_a_time_and_another_specification_does_not_resume(small, tmp_path):
-    spec, folder = small_spec("torch"), tmp_path / "run"
-    line = train_command(spec, small, folder)
-    with started(line, folder) as first:
-        first.send_signal(signal.SIGSTOP)
-        refused(call(line), f"process {first.pid} on ", str(folder))
-        first.send_signal(signal.SIGCONT)
-        first.send_signal(signal.SIGTERM)
-        assert first.wait(60) == -signal.SIGTERM
-    assert checkpoints(folder)
-    succeed(train_command(replace(spec, seed=1), small, folder))
-    assert len(record.read(folder / "record.json").processes) == 1
-    assert not (folder / "checkpoints").exists()

@@ -151,7 +151,7 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     assert len({source["files"][0]["path"] for source in sources}) == 1
 
 
-@pytest.mark.injects("a password in a mirror's address", times=3)
+@pytest.mark.injects("a password in a mirror's address")
 def test_the_password_of_a_mirror_is_never_shown(tmp_path):
     for name in ("honest", "page", "cut_off"):
         folder = tmp_path / name

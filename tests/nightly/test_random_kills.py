@@ -66,7 +66,7 @@ def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> 
 
 @pytest.mark.injects("launcher, one worker, or all of them killed")
 @pytest.mark.parametrize("cell", ALL_CELLS, ids=str)
-def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
+def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell):
     """Each run is killed and started again until it ends."""
     spec, whole = random_spec(*cell), tmp_path / "whole"
     succeed(train_command(spec, tiny, whole, "launch"), timeout=600)
@@ -89,4 +89,3 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
         if kills == KILLS:
             break
     assert set(os.listdir("/dev/shm")) <= shared
-    record_property("times", kills)

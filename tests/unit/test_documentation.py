@@ -60,6 +60,15 @@ def test_every_command_is_run_or_dry_run_or_has_a_reason_why_not():
     assert all((ROOT / name).is_file() for name in tests)
 
 
+def test_every_row_of_the_table_of_faults_has_a_test_and_every_mark_a_row():
+    folders = [ROOT / f"tests/{name}" for name in ("faults", "nightly", "unit")]
+    texts = [path.read_text() for folder in folders for path in folder.glob("*.py")]
+    marks = re.findall(r'mark\.injects\(\s*"([^"]+)"', "".join(texts))
+    table = (ROOT / "docs/faults.md").read_text()
+    rows = re.findall(r"^\| ([^|*]+) \| [^|]+ \| [^|]+ \|$", table, re.MULTILINE)
+    assert {*rows} - {"fault", "---"} == {*marks}
+
+
 def test_the_citation_has_what_its_format_requires():
     """The keys of the Citation File Format 1.2.0, and a version that the changelog has."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())

@@ -144,10 +144,7 @@ READERS = {
 }
 
 
-@pytest.mark.injects(
-    "a record, report, manifest or config with other values",
-    times=CASES.max_examples,
-)
+@pytest.mark.injects("a record, report, manifest or config with other values")
 @pytest.mark.parametrize("kind", DOCUMENTS)
 @CASES
 @given(data=st.data())
@@ -158,7 +155,7 @@ def test_a_document_is_read_or_refused(tmp_path, kind, data):
     message(reader, path)
 
 
-@pytest.mark.injects("a published table with other cells", times=TABLES.max_examples)
+@pytest.mark.injects("a published table with other cells")
 @pytest.mark.parametrize("name", READERS)
 @TABLES
 @given(data=st.data())
@@ -184,7 +181,7 @@ def damaged(draw: Callable, content: bytes, most: int) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.injects("a bundle with other bytes", times=200)
+@pytest.mark.injects("a bundle with other bytes")
 @TABLES
 @given(data=st.data())
 def test_a_bundle_with_other_bytes_is_refused_or_the_same(tmp_path, data):
