@@ -6,7 +6,6 @@ import re
 import pandas as pd
 import yaml
 from plan import Plan
-from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
 import collect
@@ -135,32 +134,6 @@ def test_all_records_are_tabulated_and_obey_the_rules(results, capsys):
     for experiment in COUNTS:
         remarks = pd.read_csv(results / "tables" / experiment / "compliance.csv")
         assert set(remarks["severity"]) <= {"remark"}
-
-
-def test_every_run_that_a_figure_or_table_names_is_in_the_runs_table(results):
-    known = set(pd.read_csv(results / "tables/runs.csv")["run"])
-    known |= set(pd.read_csv(results / "tables/device_matmul/matmul.csv")["name"].dropna())
-    # Contests are named by their question and number.
-    known |= {f"{name}/1" for name in PLAN.timed} | {*PLAN.timed}
-    files = [*results.glob("figures/*/*.csv"), *results.glob("tables/*/[cde]*.csv")]
-    assert len(files) > 25
-    for path in files:
-        named = named_runs(pd.read_csv(path))
-        assert named <= known, path
-        # These may hold no row, or rows of what could not be compared: this preset has no published product.
-        unnamed = path.stem in ("compliance", "differences") or path.parent.name == "device_matmul"
-        assert named or unnamed, path
-
-
-def test_scaling_is_measured(results):
-    scaling = pd.read_csv(results / "tables/strong_scaling/scaling.csv")
-    specs = PLAN.experiments["strong_scaling"]
-    assert sorted(scaling["replicas"]) == sorted(spec.replicas for spec in specs)
-    # Windows so short may all be disturbed by what runs beside, and then the table says so.
-    timed = scaling[~scaling["words"].fillna("").str.contains("no quiet window|to compare with")]
-    assert (timed.loc[timed["replicas"] == 1, "speed_up"] == 1).all()
-    assert (timed.loc[timed["replicas"] == 2, "efficiency"] > 0).all()
-    assert set(scaling["devices"]) == {"shared cores"}
 
 
 def test_report_holds_every_figure(results):

@@ -1,16 +1,13 @@
-"""The records of the smoke preset on real data: they add up, and the backends agree."""
+"""The records of the smoke preset on real data, beyond the rules, which test_smoke.py checks."""
 
 import json
-import math
 import os
-from collections import Counter
 
 import numpy as np
 import pandas as pd
 
-from paragone.base.engine_reports import Devices
 from paragone.parity.compare import TOLERANCES
-from paragone.records import contest_record, host_metrics, run_metrics
+from paragone.records import contest_record, run_metrics
 
 
 def test_records_say_what_data_they_are_of(records, smoke):
@@ -34,46 +31,27 @@ def test_every_data_set_was_read_from_the_mirror(records, mirror, plan):
     assert {made.data.dataset for made in records} == used
 
 
-def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records, results, plan):
-    """The speed window is too short to decide anything, and every table says so. A run that a contest times
-    has none."""
+def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records, plan):
+    """A run that a contest times has no speed window."""
     for made in records:
-        asked = plan.window(made.run)["seconds"]
-        assert bool(made.window) is (made.status == "completed" and asked > 0)
+        timed = plan.window(made.run)["seconds"] > 0
+        assert bool(made.window) is (made.status == "completed" and timed)
         if made.status != "completed":
             continue
-        assert len(made.epochs) == made.spec.epochs
-        (steps,) = {epoch.steps for epoch in made.epochs}
-        assert steps == (made.spec.steps_per_epoch or steps)
-        seconds = math.fsum(part.seconds for part in made.window)
-        # Steps of MobileNetV2 are longer than `limit_seconds` allows.
-        whole = sum(part.steps for part in made.window) >= 20
-        assert seconds >= asked or not whole
-        assert made.clocks.window >= seconds
+        planned = made.spec.planned_steps(made.data.train_examples)
+        assert [epoch.steps for epoch in made.epochs] == [planned] * made.spec.epochs
         # Every part is counted, imports from the start of the process; nothing is left uncounted.
         parts = run_metrics.parts(made)
         assert min(parts.values()) > 0
         assert parts["other"] < 0.2 * run_metrics.end_to_end(made)
-    runs = pd.read_parquet(results / "tables/runs.parquet")
-    assert not runs["window_adequate"].any()
-    short = runs["violations"].fillna("").str.split().map(lambda rules: "window" in rules)
-    assert set(runs.loc[short, "run"]) == {made.run for made in records if made.window}
 
 
-def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
-    """And frameworks count the same operations, each by its own counter. More: unit/test_torch_engine.py."""
+def test_frameworks_count_the_same_operations_each_by_its_own_counter(completed, plan):
+    """More: unit/test_torch_engine.py."""
     for workload in plan.workloads:
-        of = [made for made in completed if made.spec.workload.name == workload]
-        assert len({(made.model.initial_weights, made.model.parameters) for made in of}) == 1
-        # Two workers may compute what two replicas of one process do, bit by bit.
-        ends = {made.model.final_weights for made in of}
-        assert len(ends) >= len(of) - (workload == "fashion-cnn")
-        assert of[0].model.initial_weights not in ends
-        assert len({made.efficiency.train_flop_per_example for made in of}) == 1, workload
-        counters = {made.efficiency.counter for made in of}
-        assert len(counters) >= (3 if workload == "fashion-cnn" else 1)
-    runs = Counter(made.spec.workload.name for made in completed)
-    assert {name for name, count in runs.items() if count > 1} == {"fashion-cnn"}
+        of = [made.efficiency for made in completed if made.spec.workload.name == workload]
+        assert len({each.train_flop_per_example for each in of}) == 1, workload
+        assert len({each.counter for each in of}) >= (3 if workload == "fashion-cnn" else 1)
 
 
 def test_contests_time_the_primary_question(results, plan):
@@ -92,21 +70,17 @@ def test_contests_time_the_primary_question(results, plan):
     assert table.groupby("backend").size().to_dict() == dict.fromkeys(variants, rounds)
 
 
-def test_every_rank_records_where_it_ran(completed):
+def test_every_rank_records_what_it_did(completed):
     for made in completed:
         workers = made.spec.workers
-        assert made.devices == Devices("cpu", made.spec.replicas, workers)
         assert [process.rank for process in made.processes] == list(range(workers))
         for process in made.processes:
-            assert process.machine.host == os.uname().nodename
             assert process.threads == max(1, min(2, os.cpu_count()) // workers)
+            assert len(process.devices) == made.spec.replicas // workers
             first = process.rank == 0  # of the host: what it did is there once
             assert len(process.epochs) == len(made.epochs) * first
             assert bool(process.load.life) == first
             assert len(process.window) == len(made.window) * first
-            shares = host_metrics.shares(process).values()
-            assert all(0 <= share <= 1 for share in shares if share is not None)
-            assert len(process.devices) == made.spec.replicas // workers
 
 
 def test_parity_of_every_backend(results, plan):
