@@ -19,7 +19,7 @@ MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 # What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
-    r"tests/(?:faults|nightly)/test_(?:kill|workers|statuses|random|nasty|stuck|other)\w*\.py::.*",
+    r"tests/(?:faults|nightly)/test_(?:kill|statuses|random|nasty|stuck|other)\w*\.py::.*",
     r"tests/parity/test_(?:engines|first_steps|wrong)\w*\.py::.*",
 )
 DATASETS = sorted({block.get("mirror", name) for name, block in CONFIG["datasets"].items()})

@@ -4,10 +4,8 @@ It needs Debian's packages slurm-wlm and munge, nothing under /etc, no accountin
 daemon is a child of this process, is asked by the kernel to end when it ends, and is ended by its id.
 """
 
-import ctypes
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -27,8 +25,6 @@ MEMORY = 12_000  # MB, likewise
 GPUS = 2  # likewise: the character devices of gres.conf
 PARTITION = "main"
 SECONDS = 60  # for the daemons to start, and for the last jobs to end
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 SLURM_CONF = """\
 ClusterName=paragone
@@ -158,18 +154,12 @@ class Cluster:
             client.chmod(0o755)
 
     def _spawn(self, program: str, *arguments: str) -> None:
-        parent = os.getpid()
-
-        def prepare() -> None:
-            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:  # it ended before we asked
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        line = [*_as_localhost(), _path(program), *arguments]
+        ends_with_us = ["setpriv", "--pdeathsig", "TERM"]
+        line = [*_as_localhost(), *ends_with_us, _path(program), *arguments]
         variables = os.environ | {"SLURM_CONF": f"{self.state}/slurm.conf"}
         with (self.state / f"{program}.out").open("a") as out:
             streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
-            daemon = subprocess.Popen(line, env=variables, preexec_fn=prepare, **streams)
+            daemon = subprocess.Popen(line, env=variables, **streams)
         self._daemons.append(daemon)
 
     def _wait(self, reached: Callable[[], bool], what: str) -> None:

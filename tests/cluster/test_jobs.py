@@ -1,15 +1,19 @@
 """The workflow on a real Slurm of two nodes: its jobs, what they ask for, how they fail and resume."""
 
+import json
 import os
 import re
 import signal
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import yaml
-from cluster.slurm import CPUS, GPUS, NODES, PARTITION
+from cluster.slurm import CPUS, GPUS, NODES, PARTITION, Cluster, missing
 from own_folder import plug_in
-from workspace import Checkout, job_stats, wait_for
+from workspace import ROOT, Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand, timed_in_turn
 from paragone.config.run_spec import requested
@@ -23,6 +27,7 @@ SECONDS = 600  # of one call of snakemake, on a busy machine
 EXPERIMENT = "tpu_fashion_conv"
 TWO_WORKERS = ["tensorflow-multiworker", "torch-ddp"]
 PRODUCTS = "results/tables/device_matmul/matmul.parquet"
+REQUIRED = "PARAGONE_SLURM_REQUIRED"  # set by .ci/run, which installs Slurm
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,28 @@ def fit_profile(made: Checkout) -> None:
     profile |= {"slurm-status-command": "squeue", "latency-wait": 5}
     profile |= {"slurm-init-seconds-before-status-checks": 1}
     path.write_text(yaml.safe_dump(profile))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A running cluster; gone when the tests of this file have ended."""
+    if lacking := missing():
+        reason = (
+            f"a Slurm cluster needs Debian's {' and '.join(lacking)}, which are not installed: "
+            f"apt-get install --no-install-recommends {' '.join(lacking)} ({REQUIRED} makes this a failure)"
+        )
+        if os.environ.get(REQUIRED):
+            pytest.fail(f"{REQUIRED} is set, but {reason}")
+        pytest.skip(reason)
+    made = Cluster()
+    # As Ctrl-C does it: pytest then ends its fixtures, and no job outlives a test that ran out of time.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +209,41 @@ def test_cancelled_job_is_told_and_its_run_goes_on(submitted, cluster):
     begins = [process.first_epoch for process in record.read(made / path).processes]
     assert len(begins) == 2
     assert begins[0] == 1 < begins[1]
+
+
+# Who shares a GPU with whom, as Slurm numbers them: on the cluster's GPUs, which are fake.
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from paragone.workers.rendezvous import Rendezvous
+world = Rendezvous(Path(sys.argv[1]), 2, timeout=30).join()
+print(json.dumps([world.rank, world.local_rank, world.local_workers]))
+"""
+OTHERS_HIDDEN = (
+    "export CUDA_VISIBLE_DEVICES=0; "  # what a cgroup that constrains devices makes of any number
+)
+
+
+def numbered(cluster, folder: Path, *options: str, first: str = "") -> list[list[int]]:
+    """Rank, local rank and local workers of each of two tasks on one node."""
+    folder.mkdir()
+    (folder / "join.py").write_text(PROGRAM)
+    join = f"PYTHONPATH={ROOT / 'scripts'} {sys.executable} {folder / 'join.py'} {folder}"
+    line = ["srun", f"--partition={PARTITION}", "--nodes=1", "--ntasks=2", *options]
+    done = cluster.call(*line, "bash", "-c", first + join)
+    assert done.returncode == 0, done.stderr
+    return sorted(json.loads(text) for text in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("option", "first", "expected"),
+    [
+        ("--gpus-per-task=1", "", [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus-per-task=1", OTHERS_HIDDEN, [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus=2", "", [[0, 0, 2], [1, 1, 2]]),  # both see the same GPUs, and take one each
+    ],
+    ids=["own", "hidden", "shared"],
+)
+def test_a_task_knows_with_whom_it_shares_a_gpu(cluster, tmp_path, option, first, expected):
+    assert numbered(cluster, tmp_path / "meeting", option, first=first) == expected

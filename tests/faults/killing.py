@@ -26,7 +26,6 @@ from paragone.records.run_record import RunRecord
 
 EPOCHS = 6
 KILLED = pytest.mark.injects("a trainer or launcher killed after its first checkpoint")
-TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
 ADAM = {
     "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
     | {"accumulate": 3, "average": 0.9},

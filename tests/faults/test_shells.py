@@ -22,14 +22,6 @@ BENIGN = {"http_proxy": UNREACHABLE, "grpc_proxy": UNREACHABLE, "EDITOR": "vi"}
 SHOW = "import json, os, sys; from paragone.base.processes import environment, take_environment; "
 
 
-def shown(program: str, user: int) -> dict:
-    """What a Python program prints as JSON as a user of this number, in an environment without variables."""
-    become = f"os.setgroups([]); os.setgid({user}); os.setuid({user}); "
-    line = [sys.executable, "-c", f"{SHOW}{become}{program}"]
-    path = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
-    return json.loads(subprocess.check_output(line, env=path, text=True, cwd="/"))
-
-
 def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path):
     """In a home that is not there, behind a proxy, with a module of another JAX on the path."""
     (tmp_path / "jax.py").write_text("1 / 0\n")
@@ -93,7 +85,10 @@ def test_python_is_that_of_a_snakemake_called_by_its_path(tmp_path):
 
 def test_a_user_without_name_and_home_has_both_in_a_worker(tmp_path):
     needs_root("starts a process of a user that the system does not know")
-    made = shown("print(json.dumps(environment()))", user=54_321)
+    become = "os.setgroups([]); os.setgid(54_321); os.setuid(54_321); "
+    line = [sys.executable, "-c", f"{SHOW}{become}print(json.dumps(environment()))"]
+    path = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
+    made = json.loads(subprocess.check_output(line, env=path, text=True, cwd="/"))
     assert made["LOGNAME"] == "54321"
     assert made["HOME"] == "/tmp/paragone-54321"
     assert Path(made["HOME"]).stat().st_mode & 0o777 == 0o700

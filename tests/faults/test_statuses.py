@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from faults.killing import TOO_LARGE, long_spec, started
+from faults.killing import long_spec, started
 from privileged import memory_group
 from workspace import (
     changed,
@@ -90,6 +90,7 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
     assert "C++ compiler" in made.reason
 
 
+TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 
 
@@ -107,7 +108,7 @@ def test_the_limit_is_never_raised():
 
 @TOO_LARGE
 def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
-    """The feature maps of 8,000 images take several times the limit. PyTorch: test_workers.py."""
+    """The feature maps of 8,000 images take several times the limit."""
     arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)
     spec = make_spec(
         "wide-resnet", "tensorflow-mirrored", global_batch=8_000, epochs=2, steps_per_epoch=1
@@ -123,6 +124,15 @@ def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
         assert made.reason in printed
         assert made.clocks.cold.compilation > 0
     assert predicted(tmp_path) == 0
+
+
+@TOO_LARGE
+def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
+    spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)
+    with memory_limited(2 * 2**30):
+        succeed(train_command(spec, small, tmp_path, "launch"))
+    made = record.read(tmp_path / "record.json")
+    assert (made.status, made.spec.workers) == ("out_of_memory", 2)
 
 
 # A process that holds more and more until the kernel has ended another one.

@@ -1,4 +1,4 @@
-"""The supervisor with small programs as workers, and where workers meet. Real runs: test_workers.py."""
+"""The supervisor with small programs as workers, and where workers meet. Real runs: test_kill_others.py."""
 
 import json
 import signal

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from faults.killing import checkpoints, message, printed, started
-from faults.test_workers import workers_of
+from faults.test_kill_others import workers_of
 from privileged import needs_root
 from workspace import make_spec, train_command
 
