@@ -21,7 +21,7 @@ NEEDS_SCIKIT_LEARN = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Own:
-    """A user's folder in which a page's example was run; `line` has the arguments of its last command."""
+    """A user's folder in which commands were run; `line` has the arguments of the last one."""
 
     checkout: Checkout
     folder: Path
@@ -51,18 +51,22 @@ class Own:
         return jobs(self.line, self.folder)
 
 
-def own(base: Path, written: dict[str, str], page: Path, brief: dict) -> Own:
-    """Write files next to a checkout, and run the page's commands; `brief` is a config on top of its own."""
+def of_page(page: Path) -> list[str]:
+    """The commands of a page that are called in such a folder."""
+    return [command for command in commands(page) if treatment(command) == OWN_FOLDER]
+
+
+def own(base: Path, written: dict[str, str], lines: list[str], brief: dict) -> Own:
+    """Write files next to a checkout, and run commands; `brief` is a config on top of its own."""
     checkout, folder = Checkout(base / "paragone"), base / "mine"
     write_files(folder, {**written, "brief.yaml": yaml.safe_dump(BRIEF | brief)})
-    line: list[str] = []
-    for command in commands(page):
-        if treatment(command) == OWN_FOLDER:
-            line = [*shlex.split(command)]
-            if line[0] == "snakemake":
-                line += ["brief.yaml"]  # behind --configfile
-            succeed(line, timeout=3600, cwd=folder)
-    return Own(checkout, folder, line[1:])
+    words: list[str] = []
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "snakemake":
+            words += ["brief.yaml"]  # behind --configfile
+        succeed(words, timeout=3600, cwd=folder)
+    return Own(checkout, folder, words[1:])
 
 
 ENGINE = """from paragone.engines import torch

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from documents import example
-from own_folder import NEEDS_SCIKIT_LEARN, Own, own
+from own_folder import NEEDS_SCIKIT_LEARN, Own, of_page, own
 from workspace import ROOT
 
 pytestmark = NEEDS_SCIKIT_LEARN
@@ -13,7 +13,8 @@ pytestmark = NEEDS_SCIKIT_LEARN
 @pytest.fixture(scope="module")
 def three(tmp_path_factory) -> Own:
     """The example as the page has it."""
-    return own(tmp_path_factory.mktemp("three"), example("three_forms"), ROOT / "docs/data.md", {})
+    lines = of_page(ROOT / "docs/data.md")
+    return own(tmp_path_factory.mktemp("three"), example("three_forms"), lines, {})
 
 
 @pytest.mark.parametrize("name", ["digits", "drawings", "docstrings"])

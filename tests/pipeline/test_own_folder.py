@@ -1,11 +1,13 @@
-"""The example of docs/extending.md, examples/digits/: run as the page says, next to a checkout."""
+"""examples/digits/ as docs/extending.md says, and examples/diabetes/, run in a folder next to a checkout."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from documents import EXAMPLE
-from own_folder import NEEDS_SCIKIT_LEARN, Own, own
+from documents import EXAMPLE, example
+from own_folder import NEEDS_SCIKIT_LEARN, Own, of_page, own
 from workspace import ROOT, edited, succeed
+
+from paragone.records.run_metrics import outcomes
 
 pytestmark = [pytest.mark.full, NEEDS_SCIKIT_LEARN]
 BACKENDS = {"torch", "jax", "my-numpy"}
@@ -17,7 +19,7 @@ def question(tmp_path_factory) -> Own:
     brief = {"workloads": {"my-digits": {"epochs": 1}}}
     brief["experiments"] = {"my_question": {"repeats": 1}}
     folder = tmp_path_factory.mktemp("question")
-    return own(folder, EXAMPLE, ROOT / "docs/extending.md", brief)
+    return own(folder, EXAMPLE, of_page(ROOT / "docs/extending.md"), brief)
 
 
 def commented(text: str) -> str:
@@ -64,7 +66,7 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
 
 
 def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):
-    """The last test of this folder: its model in JAX is another one from here on."""
+    """The last test of `question`: its model in JAX is another one from here on."""
     model = question.folder / "my_folder/models/jax.py"
     model.write_text(model.read_text().replace("nnx.relu", "nnx.gelu"))
     target = "results/tables/my_question/runs.parquet"
@@ -77,3 +79,23 @@ def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):
     assert runs["parity"].to_dict() == dict.fromkeys(BACKENDS, "passed") | {"jax": "failed"}
     speeds = runs["steady_examples_per_second"]
     assert set(speeds.index[speeds.isna()]) == {"jax"}
+
+
+def test_a_regression_is_in_parity_recorded_compared_and_drawn(tmp_path):
+    """examples/diabetes/: a table with a target that is a number, learned on three frameworks."""
+    name = "diabetes"
+    line = f"snakemake -s ../paragone/Snakefile all --cores 2 --configfile {name}.yaml"
+    brief = {"experiments": {"progress": {"repeats": 1}}}
+    made = own(tmp_path, example(name), [f"python make_{name}.py", line], brief)
+    reasons = {backend: each["reason"] for backend, each in made.verdicts(name).items()}
+    assert reasons == dict.fromkeys(("torch", "tensorflow-mirrored", "jax"))
+    records = made.records()
+    assert {(each.status, each.first_steps.passed) for each in records} == {("completed", True)}
+    ends = [outcomes(each, each.epochs[-1]) for each in records]
+    assert [0.4 < end["test_r2"] < 0.7 for end in ends] == [True] * 3
+    assert max(end["test_mae"] for end in ends) - min(end["test_mae"] for end in ends) < 0.5
+    drawn = pd.read_csv(made.results / "figures/progress/learning_curves.csv")
+    assert {*drawn["metric"]} == {"train_loss", "test_r2"}
+    table = pd.read_csv(made.results / "tables/progress/differences.csv")
+    assert "test R²" in {*table["metric"]}
+    assert "test accuracy" not in {*table["metric"]}
