@@ -1,6 +1,6 @@
 """The parity gate through its programs: every backend passes, every workload; more in test_gate_nightly.py.
 
-What others show is left out: pipeline/test_smoke_records.py fashion-cnn on seven backends, other workloads
+What others show is left out: pipeline/test_smoke.py fashion-cnn on seven backends, other workloads
 on PyTorch, DDP or TensorFlow; test_first_steps*.py the backends of several workers.
 """
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plan import Plan
 from workspace import Checkout
 
 from paragone.records import record
@@ -24,12 +23,6 @@ class Smoke:
     def jobs(self, *more: str) -> dict[str, int]:
         """What the same call would run now."""
         return self.checkout.jobs("all", *more, "--cores", "2", *self.options)
-
-
-@pytest.fixture(scope="session")
-def plan() -> Plan:
-    """What the smoke preset asks for."""
-    return Plan("smoke")
 
 
 @pytest.fixture(scope="session")
