@@ -1,22 +1,15 @@
 """A user's folder beside a checkout, in which the example of a page of the documents is run."""
 
-import importlib.util
 import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import yaml
 from documents import OWN_FOLDER, commands, treatment
 from workspace import BRIEF, Checkout, jobs, succeed, write_files
 
 from paragone.records import record
-
-NEEDS_SCIKIT_LEARN = pytest.mark.skipif(
-    importlib.util.find_spec("sklearn") is None,
-    reason="needs scikit-learn's digits: `make test-all` installs envs/dev.txt",
-)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from privileged import needs_root, small_disk
+from privileged import NEEDS_STRACE, needs_root, small_disk
 from workspace import ROOT, UNREACHABLE, make_spec, succeed, train_command
 
 from paragone.base import processes
@@ -35,6 +35,7 @@ def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path
         assert process["variables"] == {}
 
 
+@NEEDS_STRACE
 def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path):
     script = tmp_path / "script.py"
     here = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {SHOW}"
@@ -83,7 +84,7 @@ def test_python_is_that_of_a_snakemake_called_by_its_path(tmp_path):
         assert subprocess.check_output(line, env=env, text=True).strip() == expected
 
 
-def test_a_user_without_name_and_home_has_both_in_a_worker(tmp_path):
+def test_a_user_without_name_and_home_has_both_in_a_worker():
     needs_root("starts a process of a user that the system does not know")
     become = "os.setgroups([]); os.setgid(54_321); os.setuid(54_321); "
     line = [sys.executable, "-c", f"{SHOW}{become}print(json.dumps(environment()))"]

@@ -4,10 +4,8 @@ import json
 
 import pytest
 from documents import example
-from own_folder import NEEDS_SCIKIT_LEARN, Own, of_page, own
+from own_folder import Own, of_page, own
 from workspace import ROOT
-
-pytestmark = NEEDS_SCIKIT_LEARN
 
 
 @pytest.fixture(scope="module")

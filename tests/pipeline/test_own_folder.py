@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents import EXAMPLE, example
-from own_folder import NEEDS_SCIKIT_LEARN, Own, of_page, own
+from own_folder import Own, of_page, own
 from workspace import ROOT, edited, succeed
 
 from paragone.records.run_metrics import outcomes
 
-pytestmark = [pytest.mark.full, NEEDS_SCIKIT_LEARN]
+pytestmark = pytest.mark.full
 BACKENDS = {"torch", "jax", "my-numpy"}
 
 
