@@ -67,7 +67,7 @@ MISTAKES = [
     ("backends.-/up", CONFIG["backends"]["torch"]),
     ("experiments.-/up", CONFIG["experiments"]["one_device"]),
     ("seed", -1, "seed: -1", "a whole number >= 0"),
-    ("baseline", "torhc", '"torhc"', "torch-ddp"),
+    ("baseline", "torhc", "'torhc'", "torch-ddp"),
     ("primary.experiment", "no_such", "no_such", "one_device"),
     ("data.source", "fake", '"auto", "real", "synthetic"'),
     ("datasets.reuters.form", "tape", "'tape'", "table"),

@@ -208,7 +208,7 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
 
 def named_backend(config: dict[str, Any], name: str, where: str) -> Backend:
     """A backend of the config. Raises `UserError` naming the key for an unknown name."""
-    return Backend.of(name, config["backends"][_known(config["backends"], name, where)])
+    return Backend.of(name, config["backends"][known_name(config["backends"], name, where)])
 
 
 def _fed_as_usual(backend: Backend) -> Backend:
@@ -226,7 +226,7 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
 
     Raises `UserError` naming the key, which `where` begins.
     """
-    name = _known(config["workloads"], choice["workload"], f"{where}.workload")
+    name = known_name(config["workloads"], choice["workload"], f"{where}.workload")
     backend = named_backend(config, choice["backend"], f"{where}.backend")
     overrides = {key: choice[key] for key in OVERRIDES if key in choice}
     workload = replaced(config["workloads"][name], overrides, {"name": name})
@@ -309,7 +309,8 @@ def _workers(choice: dict[str, Any], backend: Backend, where: str) -> int:
     return workers
 
 
-def _known(blocks: dict[str, Any], name: str, where: str) -> str:
+def known_name(blocks: dict[str, Any], name: str, where: str) -> str:
+    """The name of one of these blocks. Raises `UserError` naming the key, `where`, for another."""
     if name not in blocks:
         raise UserError(f"{where}: there is no {name!r}; known are {', '.join(blocks)}")
     return name

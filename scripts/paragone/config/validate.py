@@ -14,7 +14,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.datasets import TFDS, block_of, form_module
 from paragone.config.engines import check_backend
-from paragone.config.expand import BATCH_SIZES
+from paragone.config.expand import BATCH_SIZES, known_name
 from paragone.config.schema import FORMS, OPTIMIZERS, Config, Dataset, Optimizer
 from paragone.tasks import CLASSIFICATION
 
@@ -37,14 +37,8 @@ def validate(config: dict[str, Any]) -> None:
     """Raise `UserError` that names the key, what is wrong and what would be right."""
     check(config, Config)
     check_blocks(config)
-    if config["primary"]["experiment"] not in config["experiments"]:
-        raise UserError(
-            f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
-            f"there are {', '.join(config['experiments'])}"
-        )
-    if config["baseline"] not in config["backends"]:
-        there = ", ".join(config["backends"])
-        raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
+    known_name(config["experiments"], config["primary"]["experiment"], "primary.experiment")
+    known_name(config["backends"], config["baseline"], "baseline")
     # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
     if not config["records_only"]:
         _check_datasets(config)
