@@ -66,7 +66,7 @@ class Trained:
     @property
     def examples_per_second(self) -> float:
         """The speed of the steps in the speed window."""
-        speed = steady(self.record.window, self.record.spec.global_batch)
+        speed = steady(self.record.window, self.record.spec)
         assert speed  # the run has a speed window
         return speed.examples_per_second
 

@@ -302,7 +302,7 @@ def _window(rows: list[dict]) -> list[dict]:
 def speed(record: dict) -> float:
     """Steady examples/s."""
     made = typed([record])[0]
-    return run_metrics.steady(made.window, made.spec.global_batch).examples_per_second
+    return run_metrics.steady(made.window, made.spec).examples_per_second
 
 
 def waited(record: dict) -> float:

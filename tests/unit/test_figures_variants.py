@@ -78,6 +78,6 @@ def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
 
 def test_a_missing_baseline_names_the_key(drawing, tmp_path):
     other = drawn(tmp_path, [one for one in made() if one["spec"]["tuning"]])
-    said = r"^baseline: torch does not train fashion-conv at batch 1,000"
+    said = r"^baseline: fashion-conv, batch 1,000 has no run of torch in float32"
     with pytest.raises(UserError, match=said):
         variants.points(other.inputs())

@@ -4,10 +4,13 @@ import math
 
 import pytest
 from msgspec.structs import astuple
+from workspace import make_spec
 
 from paragone.records.run_metrics import steady
 from paragone.records.run_record import Timed
 from paragone.training.speed_window import plan
+
+SPEC = make_spec("fashion-conv", "torch", global_batch=100)
 
 
 def measured(lengths: list[int], constant: float, step: float) -> list[Timed]:
@@ -26,15 +29,15 @@ def played(constant: float, step: float, expected: float, limit: float = 60.0) -
 @pytest.mark.parametrize(
     ("window", "expected"),
     [
-        (measured([3, 24, 3], 0.2, 0.01), (3, 30, 0.9, 1e4, 0.2)),
+        (measured([3, 24, 3], 0.2, 0.01), (3, 30, 3000, 0.9, 1e4, 0.2)),
         # Epochs of one length, and longer ones that were faster: the rate of all, and no constant.
-        ([Timed(2, 1.0)], (1, 2, 1.0, 200, None)),
-        ([Timed(1, 0.75), Timed(3, 0.25)], (2, 4, 1.0, 400, None)),
+        ([Timed(2, 1.0)], (1, 2, 200, 1.0, 200, None)),
+        ([Timed(1, 0.75), Timed(3, 0.25)], (2, 4, 400, 1.0, 400, None)),
     ],
 )
 def test_rate_and_constant_are_told_apart(window, expected):
-    assert astuple(steady(window, batch=100)) == pytest.approx(expected)
-    assert steady([], batch=100) is None
+    assert astuple(steady(window, SPEC)) == pytest.approx(expected)
+    assert steady([], SPEC) is None
 
 
 @pytest.mark.parametrize("expected", [0.5, 1, 4])
@@ -50,7 +53,7 @@ def test_a_window_is_long_enough_and_little_longer(constant, step, limit, expect
     assert steps >= 20
     assert 5 <= spent < max(12, 30 * step)
     assert len({each.steps for each in window}) > 1
-    assert steady(window, 1).constant_seconds == pytest.approx(constant, abs=1e-9)
+    assert steady(window, SPEC).constant_seconds == pytest.approx(constant, abs=1e-9)
 
 
 def test_the_first_plan_favors_neither_length_on_a_machine_that_slows_down():

@@ -164,12 +164,12 @@ def test_rows_have_a_verdict_and_a_reason_for_readers():
 def test_a_disturbed_machine_is_told_by_those_that_lost_most():
     lost = {"JAX": 0.08, "eager PyTorch": 0.43, "TensorFlow": 0.27}
     places = tuple((1, number) for number in range(7))
-    found = States("question", "fashion-conv", 1000, "here", 20, places, lost)
+    found = States("question", ("fashion-conv", 1000), "here", 20, places, lost)
     assert words.of_states(found) == (
         "In 7 of 20 rounds the machine was slower: eager PyTorch lost 43 %, TensorFlow 27 %, JAX 8 %."
     )
     many = {f"a backend {number} tuned": 0.5 - number / 100 for number in range(9)}
-    text = words.of_states(States("question", "fashion-conv", 1000, "here", 20, places, many))
+    text = words.of_states(States("question", ("fashion-conv", 1000), "here", 20, places, many))
     assert len(text.split()) <= 25
     assert "backend 0" in text
 

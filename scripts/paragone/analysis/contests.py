@@ -33,12 +33,11 @@ from paragone.records.rules import REMARK, Finding, table
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
 _SHARED = (
-    "run experiment workload dataset precision tuning backend device replicas workers global_batch seed "
-    "status reason parity violations data_source data_edition machine machine_name machines "
-    "other_cpu_share busy started session"
+    "run experiment dataset device workers seed status reason parity violations data_source data_edition "
+    "machine machine_name machines other_cpu_share busy started session"
 )
 COLUMNS = {
-    **{name: RUN_COLUMNS[name] for name in _SHARED.split()},
+    **{name: RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
     **typed(
         ("Int64", "contest round place steps"),
         ("float64", "contest_seconds seconds examples_per_second sleeping_share"),
@@ -127,7 +126,7 @@ def _rows(
         }
         sound = all(table()[rule].severity == REMARK for rule in rules)
         if proven is True and sound and window.seconds > first:
-            speed = window.steps * spec.global_batch / (window.seconds - first)
+            speed = spec.examples_of(window.steps) / (window.seconds - first)
             row["examples_per_second"] = speed
         yield row
 

@@ -59,6 +59,16 @@ class Series:
         return int(self.runs["global_batch"].iloc[0])
 
     @property
+    def size(self) -> tuple[int, int]:
+        """Replicas and global batch, see `questions.SIZE`."""
+        return self.replicas, self.global_batch
+
+    @property
+    def work(self) -> str:
+        """What its runs do, in words: "fashion-cnn, batch 128"."""
+        return f"{self.workload}, batch {self.global_batch:,}"
+
+    @property
     def unit(self) -> str:
         """What has one speed: `CONTEST`, or `RUN` where the variant was in no contest."""
         return RUN if self.windows.empty else CONTEST

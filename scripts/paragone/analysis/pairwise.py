@@ -97,8 +97,7 @@ def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
     Per example, because speed windows take the same time and do different amounts of work.
     """
     joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
-    examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
-    return runs.assign(joules_per_example=joules / examples)
+    return runs.assign(joules_per_example=joules / runs["steady_examples"].astype("float64"))
 
 
 def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
 from paragone.analysis.statistics import Summary, summarize
 from paragone.base.errors import UserError
-from paragone.config.questions import STRONG, kind
+from paragone.config.questions import SIZE, STRONG, kind
 
 SHARED = (
     "Replicas here are virtual: they share the cores of one machine, so the ideal speed-up is 1 and the "
@@ -18,7 +18,7 @@ SHARED = (
 
 def scaling_kind(runs: pd.DataFrame) -> str:
     """`strong` or `weak`. Raises `UserError` when the runs of the experiment scale neither way."""
-    found = kind(zip(runs["global_batch"], runs["global_batch"] // runs["replicas"], strict=True))
+    found = kind([*runs[SIZE].itertuples(index=False)])
     if found is None:
         raise UserError("these runs have neither one global batch nor one batch per replica")
     return found
@@ -26,8 +26,8 @@ def scaling_kind(runs: pd.DataFrame) -> str:
 
 def fixed_batch(runs: pd.DataFrame) -> int:
     """The batch that stays fixed: global in strong scaling, per replica in weak scaling."""
-    first = runs.iloc[0]
-    return int(first["global_batch"]) // (1 if scaling_kind(runs) == STRONG else first["replicas"])
+    replicas, batch = runs[SIZE].iloc[0]
+    return int(batch) // (1 if scaling_kind(runs) == STRONG else int(replicas))
 
 
 def scaling_table(
@@ -52,15 +52,14 @@ def scaling_table(
 
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
     """Return the row of a cell; `base` has the throughputs of one replica by seed."""
-    speeds, batch = cell.speeds, cell.global_batch
-    replicas, words = cell.replicas, run_states.not_timed(cell)
+    replicas, batch = cell.size
+    speeds, words = cell.speeds, run_states.not_timed(cell)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())
     if step.n and not gain.n:
         words = [*words, f"no {cell.unit} of one replica to compare with"]
     return {
         "backend": cell.backend,
-        "replicas": replicas,
-        "global_batch": batch,
+        **dict(zip(SIZE, cell.size, strict=True)),
         "per_replica_batch": batch // replicas,
         "devices": "shared cores" if shared else "a device each",
         "ideal": 1 if shared else replicas,

@@ -13,6 +13,7 @@ import scipy
 
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.statistics import ALPHA
+from paragone.config.questions import WORK
 
 SLOWER = 0.05  # share of its speed that a variant loses in a state, in at least half of its rounds
 VARIANTS = 2  # that lose so much, at least
@@ -29,14 +30,13 @@ PERMUTATIONS = 199
 class States:
     """The states of one machine in the contests of one question.
 
-    `rounds`: how many there are in which two variants or more have a speed. `disturbed`: contest and round of
-    those in which the machine was slower; empty if it had one state. `losses`: by variant, the share of its
-    speed in calm rounds that it lost in disturbed ones, by medians.
+    `work`: workload and global batch. `rounds`: how many there are in which two variants or more have a
+    speed. `disturbed`: contest and round of those in which the machine was slower; empty if it had one state.
+    `losses`: by variant, the share of its speed in calm rounds that it lost in disturbed ones, by medians.
     """
 
     question: str
-    workload: str
-    global_batch: int
+    work: tuple[str, int]
     machine: str
     rounds: int
     disturbed: tuple[tuple[int, int], ...] = ()
@@ -64,8 +64,7 @@ def states(rounds: pd.DataFrame, labels: dict[str, str]) -> list[States]:
             found.append(
                 States(
                     question=str(question),
-                    workload=own["workload"].iloc[0],
-                    global_batch=int(own["global_batch"].iloc[0]),
+                    work=tuple(own[WORK].iloc[0]),
                     machine=machine,
                     rounds=len(logs),
                     disturbed=tuple(logs.index[slow]),

@@ -32,6 +32,7 @@ from paragone.analysis.contests import with_speeds
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
+from paragone.config.questions import SIZE
 from paragone.config.run_spec import ARRAYS, cell_of
 from paragone.records import host_metrics, record, run_metrics
 from paragone.records.compliance import Violation, adequate, by_run
@@ -90,7 +91,7 @@ def tables(
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), EPOCH_SPEED_COLUMNS] = pd.NA
-    order = ["workload", "backend", "replicas", "global_batch", "seed", "run"]
+    order = ["workload", "backend", *SIZE, "seed", "run"]
     return (
         runs.sort_values(order, ignore_index=True),
         epochs.sort_values(["run", "epoch"], ignore_index=True),
@@ -129,7 +130,7 @@ def _run_row(
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model, efficiency = record.model, record.efficiency
-    window = run_metrics.steady(record.window, spec.global_batch)
+    window = run_metrics.steady(record.window, spec)
     return {
         **_cell(record, experiment),
         "dataset": workload.dataset,

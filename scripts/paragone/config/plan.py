@@ -31,7 +31,7 @@ from paragone.config.narrow import narrow
 from paragone.config.numbers import numbers_of
 from paragone.config.own_files import check_named, rows
 from paragone.config.papers import Paper, with_papers
-from paragone.config.questions import HOUR, asked, cell, kind, schedule
+from paragone.config.questions import HOUR, asked, cell, scales, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
@@ -496,13 +496,12 @@ class Plan:
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""
         for name, specs in self.experiments.items():
-            if "scaling" in self.config["experiments"][name][FIGURES] and not self.from_records:
-                batches = {(spec.global_batch, spec.per_replica_batch) for spec in specs}
-                if len({spec.workload.name for spec in specs}) > 1 or kind(batches) is None:
-                    raise UserError(
-                        f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
-                        "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
-                    )
+            drawn = "scaling" in self.config["experiments"][name][FIGURES]
+            if drawn and not self.from_records and not scales(specs):
+                raise UserError(
+                    f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
+                    "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
+                )
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

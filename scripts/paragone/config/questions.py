@@ -3,7 +3,7 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from math import comb
 from random import Random
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from paragone.config.run_spec import Spec
 
 STRONG, WEAK = "strong", "weak"
+SIZE = ["replicas", "global_batch"]
 # What the runs of a cell have in common; they differ by seed.
-CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
+CELL = ["workload", "backend", *SIZE, "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
 WORK = ["workload", "global_batch"]
 HOUR = 3600  # seconds without a measurement, after which another session begins
@@ -51,15 +52,20 @@ def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
     return tuple(zip(CELL, values, strict=True))
 
 
-def kind(batches: Iterable[tuple[int, int]]) -> str | None:
+def kind(sizes: Collection[tuple[int, int]]) -> str | None:
     """`strong` for one global batch, `weak` for one per-replica batch, None for neither.
 
-    `batches`: (global, per replica) of each run.
+    `sizes`: replicas and global batch of each run.
     """
-    whole, each = (set(sizes) for sizes in zip(*batches, strict=True))
-    if len(whole) == 1:
+    if len({batch for _, batch in sizes}) == 1:
         return STRONG
-    return WEAK if len(each) == 1 else None
+    return WEAK if len({batch // replicas for replicas, batch in sizes}) == 1 else None
+
+
+def scales(specs: list[Spec]) -> bool:
+    """Whether runs are of one workload and scale in one of these ways."""
+    sizes = [(spec.replicas, spec.global_batch) for spec in specs]
+    return len({spec.workload.name for spec in specs}) == 1 and kind(sizes) is not None
 
 
 def schedule(experiments: dict[str, list[Spec]], seed: int) -> dict[str, list[str]]:

@@ -328,15 +328,24 @@ class Spec(Block, frozen=True, dict=True):
         kept = bool(partial) and self.workload.partial_batch == "keep"
         return self.steps_per_epoch or whole + kept
 
+    def examples_of(self, steps: int) -> int:
+        """Examples of so many steps of whole batches, over all replicas."""
+        return steps * self.global_batch
+
+    def with_batch(self, size: int) -> "Spec":
+        """The same with another global batch, in training and in evaluation."""
+        each = size // self.replicas
+        return replace(self, global_batch=size, per_replica_batch=each, least_evaluation_batch=size)
+
     def epoch_examples(self, examples: int) -> int:
         """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""
-        return min(self.planned_steps(examples) * self.global_batch, examples)
+        return min(self.examples_of(self.planned_steps(examples)), examples)
 
     def tested_examples(self, examples: int) -> int:
         """Examples of one evaluation, of `examples` test examples."""
         evaluation = self.workload.evaluation
         if evaluation and evaluation.random_batches:
-            return evaluation.random_batches * self.global_batch
+            return self.examples_of(evaluation.random_batches)
         return min(evaluation.first, examples) if evaluation else examples
 
     @property

@@ -88,7 +88,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
     found = taken("float64") | {
         "steps": np.array(steps),
-        "examples": np.array(steps * spec.global_batch),
+        "examples": np.array(spec.examples_of(steps)),
         "counted": np.array(not spec.workload.task.numeric),
     }
     rounding = largest(_deviations(taken(spec.precision), found, spec.precision))

@@ -221,7 +221,7 @@ def accuracy(record: RunRecord, row: Epoch) -> Iterator[Finding]:
 @OF_RECORD.rule("window")
 def window(record: RunRecord) -> Iterator[Finding]:
     """Long enough for a speed, where the run has a window: variants that contests time have none."""
-    found = steady(record.window, record.spec.global_batch)
+    found = steady(record.window, record.spec)
     if found and not adequate(found):
         yield Finding("window", f"{found.steps} steps in {found.seconds:.1f} s")
 

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from paragone.base.clock_names import PARTS
 from paragone.base.typed_json import Part
+from paragone.config.run_spec import Spec
 from paragone.records.run_record import Epoch, RunRecord, Timed
 from paragone.tasks import Task
 
@@ -26,13 +27,14 @@ class Steady(Part, frozen=True):
 
     epochs: int
     steps: int
+    examples: int
     seconds: float
     examples_per_second: float
     constant_seconds: float | None
 
 
-def steady(window: Sequence[Timed], batch: int) -> Steady | None:
-    """Throughput by least squares over the epochs of a speed window; `batch`: examples of a step."""
+def steady(window: Sequence[Timed], spec: Spec) -> Steady | None:
+    """Throughput by least squares over the epochs of a speed window, which has whole batches only."""
     if not window:
         return None
     steps = [one.steps for one in window]
@@ -42,7 +44,8 @@ def steady(window: Sequence[Timed], batch: int) -> Steady | None:
         line = linear_regression(steps, seconds)
         if line.slope > 0:
             step, constant = line
-    return Steady(len(window), sum(steps), math.fsum(seconds), batch / step, constant)
+    examples, rate = spec.examples_of(sum(steps)), spec.examples_of(1) / step
+    return Steady(len(window), sum(steps), examples, math.fsum(seconds), rate, constant)
 
 
 class Target(Part, frozen=True):
@@ -112,7 +115,7 @@ def elapsed(record: RunRecord) -> list[float]:
 
 def examples(record: RunRecord, epoch: Epoch) -> int:
     """Training examples of an epoch, over all replicas."""
-    whole = epoch.steps * record.spec.global_batch
+    whole = record.spec.examples_of(epoch.steps)
     return min(whole, record.data.train_examples) if record.data else whole
 
 
@@ -142,7 +145,7 @@ def end_to_end(record: RunRecord) -> float | None:
 
 def flop_per_second(record: RunRecord) -> float | None:
     """FLOP/s in the speed window; None without it, or where nobody has counted."""
-    found = steady(record.window, record.spec.global_batch)
+    found = steady(record.window, record.spec)
     if record.efficiency is None or found is None:
         return None
     return record.efficiency.train_flop_per_example * found.examples_per_second

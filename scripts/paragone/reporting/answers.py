@@ -24,6 +24,7 @@ from paragone.analysis.run_states import not_completed
 from paragone.analysis.states import States, calm, states
 from paragone.analysis.verdicts import VERDICTS, PublishedRun
 from paragone.base.errors import UserError
+from paragone.config.questions import WORK
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, words
 
@@ -38,7 +39,7 @@ _ROWS, _RUNS, _MORE = (
     3,
     3,
 )  # variants and published runs there, and lines on questions besides the first
-_GROUP = ["workload", "global_batch", "tuning", "machine"]
+_GROUP = [*WORK, "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
 BASELINE = "baseline"  # in the picture of a question, beside relations of pairs
@@ -278,13 +279,12 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
 
 def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
     """What disturbed the machine while the speeds of `rows` were measured, and whether that matters."""
-    keys = ["workload", "global_batch"]
-    work, machine = tuple(rows[keys].iloc[0]), rows["machine"].iloc[0]
+    work, machine = tuple(rows[WORK].iloc[0]), rows["machine"].iloc[0]
     for one in tables.states:
-        if (one.workload, one.global_batch) == work and machine in ("", one.machine):
+        if one.work == work and machine in ("", one.machine):
             yield words.of_states(one)
             again = tables.in_calm_rounds
-            same = again[again["metric"].eq(SPEED) & again[keys].eq([*work]).all(axis=1)]
+            same = again[again["metric"].eq(SPEED) & again[WORK].eq([*work]).all(axis=1)]
             yield from words.in_calm_rounds(rows, same)
     timed = tables.rounds if len(tables.rounds) else tables.runs
     yield from footnotes.isolation(timed[timed["machine_name"] == machine] if machine else timed)
@@ -293,7 +293,7 @@ def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
 def _lead(tables: Tables, rows: pd.DataFrame) -> str:
     """The title, with the work, the tuning and the machine where the experiment has several."""
     workload, batch, tuning, machine = rows[_GROUP].iloc[0]
-    works = tables.differences[["workload", "global_batch"]].drop_duplicates()
+    works = tables.differences[WORK].drop_duplicates()
     about = [
         *([f"{workload}, batch {batch:,}"] if len(works) > 1 else []),
         *{TUNED: ["tuned"], BOTH: ["tuned and as installed"]}.get(tuning, []),

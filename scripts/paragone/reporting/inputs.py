@@ -83,19 +83,19 @@ class Inputs:
         """
         name = self.settings["baseline"]
         machines = list(by_machine(self.runs))
-        works: dict[tuple[str, int, str], list[Series]] = {}
+        works: dict[str, list[Series]] = {}
         for machine, runs in machines:
             suffix = f", {machine}" if len(machines) > 1 else ""
             for series in series_of(runs, self.labels, self.windows):
-                works.setdefault((series.workload, series.global_batch, suffix), []).append(series)
-        for (workload, batch, suffix), same in works.items():
+                works.setdefault(series.work + suffix, []).append(series)
+        for work, same in works.items():
             usual = [each for each in same if each.backend == name and is_usual(each.runs.iloc[0])]
             if not usual:
                 raise UserError(
-                    f"baseline: {name} does not train {workload} at batch {batch:,} in float32 as installed; "
-                    "name another one, or leave out what is relative to it"
+                    f"baseline: {work} has no run of {name} in float32 as installed; name another one, or "
+                    "leave out what is relative to it"
                 )
-            yield f"{workload}, batch {batch:,}{suffix}", usual[0], same
+            yield work, usual[0], same
 
     @cached_property
     def numbers(self) -> Published:

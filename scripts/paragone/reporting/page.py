@@ -22,7 +22,7 @@ from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import RunRecord
-from paragone.reporting import exhibits, footnotes, interactive, screen
+from paragone.reporting import exhibits, footnotes, interactive, screen, words
 from paragone.reporting.exhibits import Results
 from paragone.reporting.inputs import add_labels
 
@@ -32,7 +32,7 @@ _INDEX = (
     ("workload", "workload", "{}"),
     ("backend", "backend", "{}"),
     ("replicas", "replicas", "{}"),
-    ("batch", "global_batch", "{:,}"),
+    ("batch", "batch", "{}"),
     ("seed", "seed", "{}"),
     ("examples/s", "steady_examples_per_second", "{:,.0f}"),
     ("end to end s", "end_to_end_seconds", "{:,.1f}"),
@@ -131,7 +131,8 @@ def write(options: argparse.Namespace) -> None:
 def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     rows = []
     # A search finds backends by the labels that figures and answers have.
-    for row in table.assign(backend=table["backend"].replace(labels)).to_dict("records"):
+    shown = table.assign(backend=table["backend"].replace(labels), batch=words.batches(table))
+    for row in shown.to_dict("records"):
         about = {"run": row["run"], "status": run_states.words_of(row["status"])}
         for heading, column, form in _INDEX:
             about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
@@ -188,7 +189,7 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
         for name, seconds in parts.items()
         if seconds
     ]
-    window = run_metrics.steady(measured.window, measured.spec.global_batch)
+    window = run_metrics.steady(measured.window, measured.spec)
     log = logs / f"{measured.run}.log"  # records from elsewhere have none
     lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
     specification = yaml.safe_dump(msgspec.to_builtins(measured.spec), sort_keys=False, width=100)

@@ -65,6 +65,11 @@ def with_interval(form: str, value: float, low: float | None, high: float | None
 # Pairs of series
 
 
+def batches(rows: pd.DataFrame) -> pd.Series:
+    """The global batches of rows, as readers see them."""
+    return rows["global_batch"].map("{:,}".format)
+
+
 def with_words(differences: pd.DataFrame) -> pd.DataFrame:
     """The rows of `pairwise.differences` with the columns `verdict` and `why` for readers."""
     rows = differences.to_dict("records")

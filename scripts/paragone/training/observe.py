@@ -61,7 +61,7 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
     train, test = train_examples(dataset, spec), len(dataset.test_labels)
-    size = min(spec.global_batch, train // steps, test) // replicas * replicas
+    size = min(spec.examples_of(1), train // steps, test) // replicas * replicas
     if size < LEAST * replicas:
         raise UserError(
             f"data set {dataset.name} has {train} training and {test} test examples; the parity gate needs "
@@ -74,15 +74,12 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     few = data.few(dataset, examples + limited * size, min(test, size + part))
     return (
         replace(
-            spec,
+            spec.with_batch(size),
             workload=replace(
                 _within(spec.workload, size + part // 2),
                 train_examples=examples if limited else None,
             ),
-            global_batch=size,
-            per_replica_batch=size // replicas,
             steps_per_epoch=None,
-            least_evaluation_batch=size,
         ),
         few,
     )

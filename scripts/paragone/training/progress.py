@@ -62,7 +62,7 @@ class Progress:
 
     def window_done(self, window: list[Timed]) -> None:
         """Report the speed window."""
-        if found := steady(window, self._spec.global_batch):
+        if found := steady(window, self._spec):
             self.say(
                 f"speed window: {found.examples_per_second:,.0f} examples/s, {found.steps} steps in "
                 f"{found.seconds:.1f} s"

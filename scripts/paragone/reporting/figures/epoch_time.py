@@ -11,6 +11,7 @@ from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.analysis.prediction import Reason
 from paragone.config.numbers import Protocol
+from paragone.config.questions import SIZE
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
@@ -29,8 +30,6 @@ from paragone.reporting.words import reason
 
 PANELS = {"published": "published epoch time (s)", "measured": "measured epoch time (s)"}
 
-_KEY = ["replicas", "global_batch"]  # of a category
-
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per bar and run, by panel, in the order of replicas and batch.
@@ -46,24 +45,24 @@ def points(inputs: Inputs) -> pd.DataFrame:
         if replicas is not None and batch is not None:  # else the source leaves the cell open
             category = _category(replicas, batch)
             bar = published_row("published", category, row.number, row.printed)
-            rows.append(bar | dict(zip(_KEY, key, strict=True)))
+            rows.append(bar | dict(zip(SIZE, key, strict=True)))
     for sweep in inputs.sweeps():
         rows += _measured(sweep, inputs, examples)
     table = pd.DataFrame(rows)
-    table = table.reindex(columns=[*BAR_COLUMNS, *_KEY, "epoch_examples", "extrapolated"])
-    return table.sort_values(_KEY, kind="stable", ignore_index=True)
+    table = table.reindex(columns=[*BAR_COLUMNS, *SIZE, "epoch_examples", "extrapolated"])
+    return table.sort_values(SIZE, kind="stable", ignore_index=True)
 
 
 def _measured(sweep: Series, inputs: Inputs, examples: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of a backend."""
     for series in series_of(sweep.runs, inputs.labels):
-        key = series.replicas, series.global_batch
+        key = series.size
         place = sweep.label, sweep.backend, _category(*key)
         values, extrapolated = _seconds(series, inputs.epochs, examples)
         words, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
         bars = bar_rows("measured", *place, values.rename(names), words)
         about = {"epoch_examples": examples, "extrapolated": extrapolated}
-        yield from ({**bar, **dict(zip(_KEY, key, strict=True)), **about} for bar in bars)
+        yield from ({**bar, **dict(zip(SIZE, key, strict=True)), **about} for bar in bars)
 
 
 def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Series, bool | None]:

@@ -33,8 +33,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     marked = inputs.rounds.assign(disturbed=disturbed(inputs.rounds))
     for machine, runs in by_machine(marked):
         for series in series_of(runs, inputs.labels):
-            panel = f"{series.workload}, batch {series.global_batch:,}"
-            panel += f", {machine}" if len(machines) > 1 else ""
+            panel = series.work + (f", {machine}" if len(machines) > 1 else "")
             about = {"panel": panel, "series": series.label, "backend": series.backend}
             parts.append(series.runs[COLUMNS].assign(words=_lacks(series.runs), **about))
     table = pd.concat(parts, ignore_index=True)

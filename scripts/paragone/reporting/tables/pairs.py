@@ -64,12 +64,13 @@ def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     cells = [
         {
             **row,
-            "batch": f"{row['global_batch']:,}",
             "effect": _effect(row),
             "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}{mark}",
         }
         for row, mark in zip(
-            rows.to_dict("records"), floor.map({True: "*", False: ""}), strict=True
+            rows.assign(batch=words.batches(rows)).to_dict("records"),
+            floor.map({True: "*", False: ""}),
+            strict=True,
         )
     ]
     return pd.DataFrame(cells, columns=columns)
@@ -90,7 +91,7 @@ def _by_machine(rows: pd.DataFrame) -> Block:
     texts = [
         f"{_effect(row)}: {row['verdict']} (n = {row['n']})" for row in rows.to_dict("records")
     ]
-    cells = rows.assign(text=texts, batch=rows["global_batch"].map("{:,}".format)).pivot_table(
+    cells = rows.assign(text=texts, batch=words.batches(rows)).pivot_table(
         index=["metric", "workload", "batch", "first", "second"],
         columns="machine",
         values="text",

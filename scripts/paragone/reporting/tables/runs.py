@@ -36,7 +36,7 @@ def scaling(inputs: Inputs) -> Table:
         {
             "backend": rows["series"],
             "replicas": rows["replicas"].astype(str),
-            "batch": rows["global_batch"].map("{:,}".format),
+            "batch": words.batches(rows),
             "per replica": rows["per_replica_batch"].map("{:,}".format),
             **texts,
             "ideal": rows["ideal"].astype(str),
