@@ -49,20 +49,23 @@ METRICS: dict[str, Metric] = {
 class Kind:
     """What all tasks of a name have in common.
 
-    `unit`: of its loss. `score`: what engines measure beside the loss. `metrics`: those that loss and score
-    give; the first is the quality unless a task names another.
+    `loss`: its name, and `unit`. `score`: what engines measure beside the loss. `metrics`: those that loss
+    and score give; the first is the quality unless a task names another.
     """
 
+    loss: str
     unit: str
     score: Score
     metrics: tuple[MetricName, ...]
 
 
 KINDS: dict[str, Kind] = {
-    "classification": Kind("nats", "accuracy", ("accuracy", "loss")),
-    "multi-label": Kind("nats per label", "f1", ("f1", "loss")),
-    "regression": Kind("squared unit", "mae", ("r2", "mae", "loss")),
-    "language-modeling": Kind("nats per token", "accuracy", ("perplexity", "accuracy", "loss")),
+    "classification": Kind("cross_entropy", "nats", "accuracy", ("accuracy", "loss")),
+    "multi-label": Kind("binary_cross_entropy", "nats per label", "f1", ("f1", "loss")),
+    "regression": Kind("mean_squared_error", "squared unit", "mae", ("r2", "mae", "loss")),
+    "language-modeling": Kind(
+        "cross_entropy", "nats per token", "accuracy", ("perplexity", "accuracy", "loss")
+    ),
 }
 
 
