@@ -1,6 +1,7 @@
 """Runs the program that writes tables."""
 
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,29 @@ from paragone.analysis import tidy
 NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}}
 FORMATS = {"csv": "csv", "markdown": "md", "latex": "tex", "cells": "json"}  # and suffixes
 
+SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
+SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0, "sessions": 1}
+SHARED |= {"unit_seconds": math.nan, "first_lacks": "", "second_lacks": "", "runs": ""}
+
+
+def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFrame:
+    """Rows of the table of differences: first, second, relation, effect, the winner if there is one."""
+    table = pd.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "relation": relation,
+            "winner": "".join(winner),
+            "effect": effect,
+            "low": effect - 0.01,
+            "high": effect + 0.01,
+        }
+        for first, second, relation, effect, *winner in rows
+    )
+    family = "primary" if metric == "speed" else "exploratory"
+    of_metric = {"metric": metric, "family": family, "ratio": metric != "test accuracy"}
+    return table.assign(**SHARED | of_metric | columns)
+
 
 def write(
     folder: Path, name: str, *options: object, labels: dict[str, str] = LABELS, **files: object
@@ -22,11 +46,9 @@ def write(
     `files`: by kind of input; one that is a table is written first. `options`: further ones.
     """
     outputs = {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
-    line = [name, *map(str, options), *arguments(labels=labels)]
+    line = [name, *map(str, options), *arguments(labels=labels, title="A title")]
     if name == "differences" and not any("--settings" in str(option) for option in options):
         line += arguments(settings=json.dumps(NO_QUESTION))
-    if "--title" not in options:
-        line += arguments(title="A title")
     for kind, given in files.items():
         if isinstance(given, pd.DataFrame):
             path = folder / f"{kind}.parquet"

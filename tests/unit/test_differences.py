@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import pytest
 from make_records import LABELS, make_activity, make_record, typed
-from make_tables import write
+from make_tables import pairs, write
 
 from paragone.analysis import columns, tidy
 from paragone.analysis.pairwise import (
@@ -107,23 +107,6 @@ def test_three_backends_are_a_family_and_take_more_repeats():
     assert {row["winner"] for row in rows} == {"PyTorch", "PyTorch/XLA SPMD"}
 
 
-def relations(*rows: tuple) -> pd.DataFrame:
-    """Rows of pairs: first, second, relation, effect, the winner if there is one."""
-    return pd.DataFrame(
-        {
-            "first": first,
-            "second": second,
-            "relation": relation,
-            "winner": "".join(winner),
-            "effect": effect,
-            "ratio": True,
-            "p_adjusted": {BETTER: 0.01, NOT_COMPARED: math.nan}.get(relation, 1.0),
-            "tuning": "as-installed",
-        }
-        for first, second, relation, effect, *winner in rows
-    )
-
-
 @pytest.mark.parametrize(
     ("rows", "able", "relation"),
     [
@@ -139,7 +122,7 @@ def relations(*rows: tuple) -> pd.DataFrame:
     ],
 )  # fmt: skip
 def test_what_pairs_say_together(rows, able, relation):
-    table = relations(*rows)
+    table = pairs(*rows)
     assert "".join(contenders(table[table["relation"] != NOT_COMPARED])) == able
     assert overall(table) == relation
 
@@ -175,7 +158,7 @@ def test_who_is_quickest_by_the_length_of_training(changes, found, turned):
     names, runs = (
         (("Fast", "Quick"), "f0 f1 q0 q1") if turned else (("Quick", "Fast"), "q0 q1 f0 f1")
     )
-    rows = relations((*names, UNDECIDED, 1.0)).assign(n=2, runs=runs)
+    rows = pairs((*names, UNDECIDED, 1.0), n=2, runs=runs)
     assert quickest(lengths(rows, two_runs_each(**changes))) == found
 
 
@@ -275,17 +258,15 @@ def test_a_diverged_run_has_no_steady_speed():
     assert diverged["train_seconds"] > 0
 
 
-def test_program_writes_three_formats(tmp_path):
+def test_table_has_families_and_no_names_of_runs(tmp_path):
     runs = tabulated(speeds({"torch": [1.0], "torch-xla": [2.0]}))
-    options = ["--title", "A & B", f"--settings={json.dumps(SETTINGS)}"]
-    outputs = write(tmp_path, "differences", *options, labels={}, runs=runs)
-    text, latex = outputs["markdown"].read_text(), outputs["latex"].read_text()
+    outputs = write(tmp_path, "differences", f"--settings={json.dumps(SETTINGS)}", runs=runs)
+    text = outputs["markdown"].read_text()
     assert "one pair of runs has no variance" in text
     families = pd.read_csv(outputs["csv"]).set_index("metric")["family"].to_dict()
     assert families.pop("speed") == "primary"
     assert set(families.values()) == {"exploratory"}
     assert len(families) == 3  # nothing counted energy, no target was asked for
-    assert r"A \& B" in latex
-    assert "torch.r1" not in text + latex  # names of runs are for the CSV file
-    alone = write(tmp_path, "differences", labels={}, runs=tabulated([make_record()]))
+    assert "torch.r1" not in text  # names of runs are for the CSV file
+    alone = write(tmp_path, "differences", runs=tabulated([make_record()]))
     assert "nothing to compare" in alone["markdown"].read_text()

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from make_contests import windows
 from make_records import LABELS, make_record, tabulated
+from make_tables import pairs
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
@@ -19,31 +20,6 @@ from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
 from paragone.reporting import answers as reported
 from paragone.reporting import words
 from paragone.reporting.answers import BEST, HOLD, OPEN, Section, Tables
-
-SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
-SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0, "sessions": 1}
-SHARED |= {"unit_seconds": math.nan, "first_lacks": "", "second_lacks": "", "runs": ""}
-
-
-def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFrame:
-    """Rows of the table of differences: first, second, relation, effect, the winner if there is one."""
-    table = pd.DataFrame(
-        {
-            "first": first,
-            "second": second,
-            "relation": relation,
-            "winner": "".join(winner),
-            "effect": effect,
-            "low": effect - 0.01,
-            "high": effect + 0.01,
-            "p_adjusted": 0.01 if relation == BETTER else 1.0,
-        }
-        for first, second, relation, effect, *winner in rows
-    )
-    family = "primary" if metric == "speed" else "exploratory"
-    of_metric = {"metric": metric, "family": family, "ratio": metric != "test accuracy"}
-    return table.assign(**SHARED | of_metric | columns)
-
 
 NOTHING = pd.DataFrame()
 A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
