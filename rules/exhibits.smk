@@ -1,7 +1,7 @@
 # Figures and tables: one rule made for each of PLAN.exhibits (scripts/paragone/config/plan.py), since a caption
 # must be known when the rule is parsed; and the answers made from tables. They read tidy tables, never records.
 
-# The first file of each is shown in Snakemake's report. A table's JSON is for page and paper.
+# The first file of each is shown in Snakemake's report. A table's JSON is for answers, page and paper.
 MADE = {
     FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
     TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "tex", "json")),

@@ -42,7 +42,7 @@ class Table:
 
 
 def write(table: Table, paths: Iterable[Path]) -> None:
-    """Write each file, complete or not at all, in the format of its suffix; JSON is for the page and the
+    """Write each file, complete or not at all, in the format of its suffix; JSON is for answers, page and
     paper."""
     for path in paths:
         match path.suffix:
