@@ -16,7 +16,7 @@ rule measure_products:
     params:
         code=lambda wildcards: PLAN.code_of_products(wildcards.backend),
         backend=lambda wildcards: PLAN.products[wildcards.backend].to_json(),
-        products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
+        products=json.dumps(config["matmul"]["products"]),
         squares=lambda wildcards: PLAN.squares(wildcards.backend),
         precisions=config["matmul"]["precisions"],
         repeats=config["matmul"]["repeats"],

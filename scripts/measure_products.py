@@ -8,11 +8,9 @@ import importlib
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
-
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.base.processes import IN_FILE, end_process, take_environment
-from paragone.base.typed_json import typed, write
+from paragone.base.typed_json import Count, of_option, typed, write
 from paragone.config.run_spec import Backend
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring
@@ -23,22 +21,19 @@ from paragone.records.measurements import Products
 def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    parser.add_argument(
-        "--backend", type=backend_of, required=True, help="JSON: name, engine, strategy, device"
-    )
+    parser.add_argument("--backend", required=True, help="JSON: name, engine, strategy, device")
     parser.add_argument("--repeats", type=int, required=True, help="timed runs of each case")
     parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
     parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
-    parser.add_argument("--products", nargs="*", type=shape_of, default=[], metavar="m,k,n")
+    parser.add_argument("--products", default="[]", help="JSON: a list of [m, k, n]")
     parser.add_argument("--squares", nargs="*", type=int, default=[], metavar="N")
     parser.add_argument("--precisions", nargs="+", choices=TOLERANCES, required=True)
     options = parser.parse_args(arguments)
     if options.repeats < 1 or min([1, *options.squares]) < 1:
         raise UserError("--repeats and --squares: at least 1")
-    backend = options.backend
-    shapes: dict[str, list[tuple[int, int, int]]] = {}  # by precision
-    if options.products:
-        shapes["float32"] = options.products
+    backend = of_option(Backend, options.backend, "--backend")
+    products = of_option(list[tuple[Count, Count, Count]], options.products, "--products")
+    shapes = {"float32": products} if products else {}  # by precision
     for precision in options.precisions:
         squares = [(size, size, size) for size in options.squares]
         shapes[precision] = list(dict.fromkeys([*shapes.get(precision, []), *squares]))
@@ -74,25 +69,6 @@ def main(arguments: list[str] | None = None) -> None:
         "cases": cases,
     }
     write(typed(Products, result), options.output)
-
-
-def backend_of(text: str) -> Backend:
-    """The backend in JSON; `UserError` if it is something else."""
-    try:
-        return msgspec.json.decode(text, type=Backend)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise UserError(
-            f"--backend: {text!r} is not a backend ({error}); it needs name, engine, strategy, device"
-        ) from None
-
-
-def shape_of(text: str) -> tuple[int, int, int]:
-    """`m,k,n` of an (m, k) @ (k, n) product; `UserError` if it is something else."""
-    words = text.split(",")
-    if len(words) != 3 or not all(word.isdecimal() and int(word) > 0 for word in words):
-        raise UserError(f"--products: {text!r} is not m,k,n with three positive whole numbers")
-    m, k, n = map(int, words)
-    return m, k, n
 
 
 def summary(case: dict) -> str:

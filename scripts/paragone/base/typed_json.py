@@ -71,6 +71,14 @@ def read(kind: type[Kind], path: Path, what: str) -> Kind:
         raise UserError(f"{path}: not a valid {what}: {error}; delete it and run again") from error
 
 
+def of_option(kind: type[Kind], text: str, option: str) -> Kind:
+    """Decode the JSON of an option; `UserError` names the option and the key that is wrong."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise UserError(f"{option}: {error}") from error
+
+
 def write(value: msgspec.Struct, path: Path) -> None:
     """Validate a value and write it, whole or not at all; `ValueError` names the key that is wrong."""
     text = msgspec.json.format(msgspec.json.encode(typed(type(value), value)), indent=1)

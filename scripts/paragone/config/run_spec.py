@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
-from paragone.base.typed_json import ABSENT, Block, Count, Fraction, Number, Positive, Whole
+from paragone.base.typed_json import (
+    ABSENT,
+    Block,
+    Count,
+    Fraction,
+    Number,
+    Positive,
+    Whole,
+    of_option,
+)
 from paragone.config.schedules import LearningRate
 from paragone.tasks import CLASSIFICATION, METRICS, Task
 
@@ -266,10 +275,7 @@ class Spec(Block, frozen=True, dict=True):
     @classmethod
     def from_json(cls, text: str) -> "Spec":
         """Read what `to_json` wrote; `UserError` if it is something else."""
-        try:
-            return msgspec.json.decode(text, type=cls)
-        except (msgspec.MsgspecError, UnicodeError) as error:
-            raise UserError(f"--spec: not the specification of a run: {error}") from error
+        return of_option(cls, text, "--spec: not the specification of a run")
 
     @cached_property
     def sha256(self) -> str:

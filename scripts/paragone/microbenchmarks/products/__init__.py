@@ -8,10 +8,5 @@ A framework is one module here, named like its engine, with five functions:
     wait(tensor)                 return when the device is done with it
     sample(tensor, steps)        every `steps`-th row and column as float64 on the host
 
-`put` and `multiply` raise `Unavailable` for a precision that the device does not have and
-`OutOfMemory` when the operands or the product do not fit.
+Of what a framework raises, `measure` tells a full memory and a precision that the device lacks by the words.
 """
-
-
-class OutOfMemory(Exception):
-    """The product does not fit into the memory of the device or of the host."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from paragone.base.errors import Unavailable
+from paragone.base.errors import first_line, says_memory_is_full
 from paragone.machine.limits import available_bytes
-from paragone.microbenchmarks.products import OutOfMemory
 
 SECONDS = 20.0  # limit of the sum of timed runs, after which a case has no further run
 LONGEST = 15.0  # seconds of one product, foreseen from the others: beyond, it is not tried
@@ -20,6 +19,8 @@ SHORTEST = 0.05  # seconds; a timed run repeats the product to last at least so 
 # and in float32 the sum over k. Products that secretly run in TF32 (3e-4) or bfloat16 (2e-3) fail.
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 8e-3}
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+# Of errors, in their kind or their message, where a device lacks a precision.
+_LACKING = ("not implemented", "unimplemented", ".notfounderror")
 
 
 class TooSlow(Exception):
@@ -57,17 +58,26 @@ def measure(
         _check_memory(shape, precision)
         _check_time(shape, speed)
         calls, runs, error = _time(framework, shape, precision, repeats)
-    except OutOfMemory as failure:
-        return _case(shape, precision, "out_of_memory", str(failure))
-    except TooSlow as failure:
-        return _case(shape, precision, "too_slow", str(failure))
-    except Unavailable as failure:
-        return _case(shape, precision, "unavailable", str(failure))
+    except Exception as failure:
+        return _case(shape, precision, _status(failure), first_line(failure))
     tolerance = TOLERANCES[precision]
     if not error <= tolerance:  # also for NaN
         reason = f"relative error {error:.1e}, at most {tolerance:.0e} in {precision}: no speed"
         return _case(shape, precision, "wrong", reason)
     return _case(shape, precision, "completed", None, calls=calls, runs=runs, relative_error=error)
+
+
+def _status(failure: Exception) -> str:
+    """The status of a case that failed; raises the error again if it is no result."""
+    said = f"{type(failure)} {failure}".lower()
+    full = isinstance(failure, MemoryError) or "resourceexhausted" in said
+    if full or says_memory_is_full(said):
+        return "out_of_memory"
+    if isinstance(failure, TooSlow):
+        return "too_slow"
+    if any(words in said for words in _LACKING):
+        return "unavailable"
+    raise failure
 
 
 def not_tried(shape: tuple[int, int, int], precision: str, reason: str) -> dict[str, Any]:
@@ -139,7 +149,7 @@ def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
     needed = (m * k + k * n) * (4 + size) + m * n * (size if size >= 4 else size + 4)
     available = available_bytes()
     if needed > 0.9 * available:
-        raise OutOfMemory(
+        raise MemoryError(
             f"the product needs {needed / 1e9:,.1f} GB of host memory, "
             f"{available / 1e9:,.1f} GB are available"
         )

@@ -1,20 +1,14 @@
 """Matrix products in TensorFlow, eager, on one device."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 
-from paragone.base.errors import Unavailable, first_line
 from paragone.base.tensorflow import tf
 from paragone.engines import tensorflow_devices
-from paragone.microbenchmarks.products import OutOfMemory
 
 _device = "/CPU:0"
 
 
 def open_device(kind: str, threads: int) -> str:
-    """See `microbenchmarks.products`."""
     global _device
     tensorflow_devices.set_threads(threads)
     _device, model = tensorflow_devices.open_device(kind)
@@ -22,21 +16,19 @@ def open_device(kind: str, threads: int) -> str:
 
 
 def put(array: np.ndarray, precision: str) -> tf.Tensor:
-    """See `microbenchmarks.products`."""
-    with _failures(), tf.device(_device):
+    with tf.device(_device):
         tensor = tf.cast(tf.constant(array), precision)
         wait(tensor)
     return tensor
 
 
 def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    """See `microbenchmarks.products`."""
-    with _failures(), tf.device(_device):
+    with tf.device(_device):
         return tf.matmul(a, b)
 
 
 def wait(tensor: tf.Tensor) -> None:
-    """See `microbenchmarks.products`. On a CPU eager operators return when they are done."""
+    """Wait for the device. On a CPU eager operators return when they are done."""
     if "TPU" in _device:
         tensor[0, 0].numpy()  # the only door: sync_devices knows GPUs alone
     else:
@@ -44,20 +36,7 @@ def wait(tensor: tf.Tensor) -> None:
 
 
 def sample(tensor: tf.Tensor, steps: tuple[int, int]) -> np.ndarray:
-    """See `microbenchmarks.products`."""
     with tf.device(_device):
         part = tensor[:: steps[0], :: steps[1]]
     with tf.device("/CPU:0"):
         return tf.cast(part, tf.float64).numpy()
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    try:
-        yield
-    except tf.errors.OpError as error:
-        if tensorflow_devices.out_of_memory(error):
-            raise OutOfMemory(first_line(error)) from error
-        if isinstance(error, (tf.errors.NotFoundError, tf.errors.UnimplementedError)):
-            raise Unavailable(first_line(error)) from error
-        raise
