@@ -7,14 +7,13 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from paragone.base import digests, plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
-from paragone.base.errors import Unavailable, UserError, needing_packages
+from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, own_folder
 from paragone.base.ranks import ALONE, World
 from paragone.config.engines import check_strategy
@@ -74,7 +73,37 @@ class Probe:
     unbiased: bool = False
 
 
-class Engine(Protocol):
+class Reports(Protocol):
+    """What an engine tells of its framework; one that inherits this need not tell it."""
+
+    def programs(self) -> Programs | None:
+        """Return the number of programs compiled for this process; None if it is not reported."""
+        return None
+
+    def input_seconds(self) -> float | None:
+        """Return the seconds that the training thread drew, copied or awaited batches in the last epoch.
+
+        None if the framework does this in threads of its own and does not report it.
+        """
+        return None
+
+    def reset_peak_memory(self) -> None:
+        """Restart the count of `peak_device_memory`, if the framework can."""
+
+    def peak_device_memory(self) -> int | None:
+        """Return the peak of allocated bytes of a device; None if the framework does not count them."""
+        return None
+
+    def out_of_memory(self, error: Exception) -> bool:
+        """Return whether the error means that the memory of a device or of the host is full."""
+        return isinstance(error, RuntimeError) and says_memory_is_full(str(error))
+
+    def unsupported(self, error: Exception) -> bool:
+        """Return whether the error means that an operation lacks a kernel, such as a deterministic one."""
+        return False
+
+
+class Engine(Reports, Protocol):
     """One framework under one strategy.
 
     A batch is (inputs, labels) in training and (inputs, labels, weights) in evaluation: host arrays of this
@@ -142,29 +171,8 @@ class Engine(Protocol):
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """Return the FLOP of one training example, by the framework's own counter. Changes no state."""
 
-    def programs(self) -> Programs | None:
-        """Return the number of programs compiled for this process; None if it is not reported."""
-
-    def input_seconds(self) -> float | None:
-        """Return the seconds that the training thread drew, copied or awaited batches in the last epoch.
-
-        None if the framework does this in threads of its own and does not report it.
-        """
-
     def modes(self) -> Modes:
         """Return math mode, determinism and collectives in force after `build`."""
-
-    def reset_peak_memory(self) -> None:
-        """Restart the count of `peak_device_memory`, if the framework can."""
-
-    def peak_device_memory(self) -> int | None:
-        """Return the peak of allocated bytes of a device; None if the framework does not count them."""
-
-    def out_of_memory(self, error: Exception) -> bool:
-        """Return whether the error means that the memory of a device or of the host is full."""
-
-    def unsupported(self, error: Exception) -> bool:
-        """Return whether the error means that an operation lacks a kernel, such as a deterministic one."""
 
     def save(self, folder: Path) -> None:
         """Write the full state, weights and optimizer, to a folder."""
@@ -242,7 +250,7 @@ def has(engine: Engine, name: str) -> bool:
 def _check_methods(module: Any) -> None:
     """Raise `UserError` if an engine of a plugin lacks a method; the reference implements only some."""
     own = Path(module.__file__).is_relative_to(plugins.LIBRARY)
-    methods = [name for name, value in vars(Engine).items() if isinstance(value, FunctionType)]
+    methods = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction)]
     wanted = [name for name in methods if not (own or name.startswith("_"))]
     if missing := [name for name in wanted if not hasattr(module.ENGINE, name)]:
         raise UserError(

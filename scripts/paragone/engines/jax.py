@@ -5,6 +5,7 @@ program computes the same as the program on one device, so that batch norm sees 
 """
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import InputClock, Probe, jax_devices, warm_up
+from paragone.engines import InputClock, Probe, Reports, jax_devices, warm_up
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.jax import MODELS, Embedding, Squares
@@ -36,7 +37,7 @@ EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_
 State = dict[str, Any]
 
 
-class Jax:
+class Jax(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
@@ -351,26 +352,29 @@ class Jax:
 
         return count_flop(loss, self._state["params"], examples)
 
-    def programs(self) -> Programs | None:
+    def programs(self) -> Programs:
         return jax_devices.programs()
 
     def input_seconds(self) -> float | None:
         return self._clock.seconds
 
     def modes(self) -> Modes:
-        return jax_devices.modes(self.devices)
-
-    def reset_peak_memory(self) -> None:
-        """Do nothing: JAX cannot reset it."""
+        """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""
+        kind, chosen = self.devices.kind, jax.config.jax_default_matmul_precision
+        flags = os.environ.get("XLA_FLAGS", "")
+        library = {"gpu": "nccl", "cpu": "gloo" if self.devices.workers > 1 else "xla"}
+        return Modes(
+            math_mode="ieee" if kind == "cpu" or chosen == "highest" else str(chosen or "default"),
+            deterministic=kind != "gpu" or jax_devices.DETERMINISTIC in flags,
+            collectives=library.get(kind, "xla") if self.devices.replicas > 1 else None,
+        )
 
     def peak_device_memory(self) -> int | None:
-        return jax_devices.peak_memory(self._split.mesh)
-
-    def out_of_memory(self, error: Exception) -> bool:
-        return jax_devices.out_of_memory(error)
+        every = [device.memory_stats() for device in self._split.mesh.local_devices]
+        return max((stats["peak_bytes_in_use"] for stats in every if stats), default=None)
 
     def unsupported(self, error: Exception) -> bool:
-        return jax_devices.unsupported(error)
+        return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
     def save(self, folder: Path) -> None:
         np.savez(folder / "state.npz", *jax.tree.leaves(self._host()))

@@ -8,12 +8,12 @@ import jax
 import jaxlib
 from jax.sharding import AxisType, Mesh
 
-from paragone.base.engine_reports import Devices, Modes, Programs
-from paragone.base.errors import Unavailable, first_line, require_devices, says_memory_is_full
+from paragone.base.engine_reports import Programs
+from paragone.base.errors import Unavailable, first_line, require_devices
 from paragone.base.ranks import ALONE, World
 from paragone.engines import kept_programs
 
-_DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
+DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 _COMPILED, _CACHED = (
     "/jax/core/compile/backend_compile_duration",
     "/jax/compilation_cache/cache_hits",
@@ -37,7 +37,7 @@ def open_mesh(
         # Float32 is float32: by default a GPU rounds to TF32, a TPU to bfloat16, before it multiplies.
         jax.config.update("jax_default_matmul_precision", "highest")
     if kind == "gpu" and deterministic:
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DETERMINISTIC}".strip()
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {DETERMINISTIC}".strip()
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))
     if kind == "cpu":
         jax.config.update("jax_num_cpu_devices", own)
@@ -57,34 +57,6 @@ def open_mesh(
 def programs() -> Programs:
     """Return how many programs this process has compiled or found; JAX times those of its cache, too."""
     return Programs(compiled=_events[_COMPILED] - _events[_CACHED], cached=_events[_CACHED])
-
-
-def modes(devices: Devices) -> Modes:
-    """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""
-    chosen = jax.config.jax_default_matmul_precision
-    exact = devices.kind == "cpu" or chosen == "highest"
-    library = {"gpu": "nccl", "cpu": "gloo" if devices.workers > 1 else "xla"}
-    return Modes(
-        math_mode="ieee" if exact else str(chosen or "default"),
-        deterministic=devices.kind != "gpu" or _DETERMINISTIC in os.environ.get("XLA_FLAGS", ""),
-        collectives=library.get(devices.kind, "xla") if devices.replicas > 1 else None,
-    )
-
-
-def peak_memory(mesh: Mesh) -> int | None:
-    """Return the highest peak of allocated bytes of this process's devices; None on CPUs."""
-    every = [device.memory_stats() for device in mesh.local_devices]
-    return max((stats["peak_bytes_in_use"] for stats in every if stats), default=None)
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Return whether an error, in any library's words, means that the memory of device or host is full."""
-    return isinstance(error, jax.errors.JaxRuntimeError) and says_memory_is_full(str(error))
-
-
-def unsupported(error: Exception) -> bool:
-    """Return whether an error means that XLA does not implement an operation."""
-    return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
 
 def _keep_programs() -> None:

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.errors import says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
-from paragone.engines import Probe, tensorflow_devices, warm_up
+from paragone.engines import Probe, Reports, tensorflow_devices, warm_up
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
 from paragone.models.keras_weights import known, layers_in, named
@@ -27,6 +28,9 @@ from paragone.models.tensorflow import MODELS
 from paragone.models.weights import Weights
 from paragone.tasks import check_outputs
 from paragone.tasks import tensorflow as tasks
+
+# isort: split
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
 
@@ -106,7 +110,7 @@ class Statistics:
         return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, each, axis=None)
 
 
-class TensorFlow:
+class TensorFlow(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
@@ -377,26 +381,42 @@ class TensorFlow:
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec[0])
 
-    def programs(self) -> Programs | None:
-        return None
-
-    def input_seconds(self) -> float | None:
-        return None
-
     def modes(self) -> Modes:
-        return tensorflow_devices.modes(self._strategy, self.devices)
+        """Return the modes in force. The programs of a TPU are deterministic."""
+        kind = self.devices.kind
+        reduced = tf.config.experimental.tensor_float_32_execution_enabled()
+        rounding = {"gpu": "tf32", "tpu": "bfloat16"} if reduced else {}
+        library = None
+        if self.devices.replicas > 1:
+            # Not public; but strategies silently fall back to another library.
+            options = getattr(self._strategy.extended, "_communication_options", None)
+            library = options.implementation.value.lower() if options else "xla"
+        return Modes(
+            math_mode=rounding.get(kind, "ieee"),
+            deterministic=kind == "tpu" or is_op_determinism_enabled(),
+            collectives=library,
+        )
+
+    def _counting(self) -> list[str]:
+        """The devices whose memory TensorFlow counts."""
+        return [name for name in self.device_names if "CPU" not in name]
 
     def reset_peak_memory(self) -> None:
-        tensorflow_devices.reset_peak_memory(self.device_names)
+        for name in self._counting():
+            tf.config.experimental.reset_memory_stats(name)
 
     def peak_device_memory(self) -> int | None:
-        return tensorflow_devices.peak_memory(self.device_names)
+        infos = map(tf.config.experimental.get_memory_info, self._counting())
+        return max((info["peak"] for info in infos), default=None)
 
     def out_of_memory(self, error: Exception) -> bool:
-        return tensorflow_devices.out_of_memory(error)
+        return isinstance(error, tf.errors.ResourceExhaustedError) or (
+            isinstance(error, tf.errors.OpError) and says_memory_is_full(error.message)
+        )
 
     def unsupported(self, error: Exception) -> bool:
-        return tensorflow_devices.unsupported(error)
+        lacking = isinstance(error, tf.errors.UnimplementedError)
+        return lacking and "determinis" in error.message.lower()
 
     def save(self, folder: Path) -> None:
         self._checkpoint().write(str(folder / "state"))

@@ -3,14 +3,10 @@
 import json
 import os
 
-from paragone.base.engine_reports import Devices, Modes
-from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
+from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import World
 from paragone.base.tensorflow import tf
 from paragone.config.run_spec import Backend
-
-# isort: split
-from tensorflow.python.framework.config import is_op_determinism_enabled
 
 
 def set_threads(threads: int, at_once: int | None = None) -> None:
@@ -63,47 +59,6 @@ def open_device(kind: str) -> tuple[str, str]:
 def use_whole_float32() -> None:
     """Keep GPUs from rounding float32 to TF32, and TPUs to bfloat16, before they multiply."""
     tf.config.experimental.enable_tensor_float_32_execution(False)
-
-
-def modes(strategy: tf.distribute.Strategy, devices: Devices) -> Modes:
-    """Return the modes in force. The programs of a TPU are deterministic."""
-    reduced = tf.config.experimental.tensor_float_32_execution_enabled()
-    rounding = {"gpu": "tf32", "tpu": "bfloat16"} if reduced else {}
-    library = None
-    if devices.replicas > 1:
-        # Not public; but strategies silently fall back to another library.
-        options = getattr(strategy.extended, "_communication_options", None)
-        library = options.implementation.value.lower() if options else "xla"
-    return Modes(
-        math_mode=rounding.get(devices.kind, "ieee"),
-        deterministic=devices.kind == "tpu" or is_op_determinism_enabled(),
-        collectives=library,
-    )
-
-
-def reset_peak_memory(names: list[str]) -> None:
-    """Restart the count of `peak_memory`. TensorFlow does not count the host's memory."""
-    for name in names:
-        if "CPU" not in name:
-            tf.config.experimental.reset_memory_stats(name)
-
-
-def peak_memory(names: list[str]) -> int | None:
-    """Return the highest peak of allocated bytes of the devices; None on CPUs."""
-    infos = [tf.config.experimental.get_memory_info(name) for name in names if "CPU" not in name]
-    return max((info["peak"] for info in infos), default=None)
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Return whether an error, in any library's words, means that the memory of device or host is full."""
-    return isinstance(error, tf.errors.ResourceExhaustedError) or (
-        isinstance(error, tf.errors.OpError) and says_memory_is_full(error.message)
-    )
-
-
-def unsupported(error: Exception) -> bool:
-    """Return whether an error means that an operation has no deterministic implementation."""
-    return isinstance(error, tf.errors.UnimplementedError) and "determinis" in error.message.lower()
 
 
 def start_tpu() -> tuple[

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import distributed, nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
-from paragone.base.errors import Unavailable, says_memory_is_full
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.errors import Unavailable
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import InputClock, Probe, torch_devices, torch_weights, warm_up
+from paragone.engines import InputClock, Probe, Reports, torch_devices, torch_weights, warm_up
 from paragone.engines.torch_optimizers import averages, create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
@@ -118,7 +118,7 @@ def with_averages(method: Callable) -> Callable:
     return averaged
 
 
-class Torch:
+class Torch(Reports):
     """The engine. Loss and score are summed on the device and read once per epoch.
 
     Engines with a lazy device or several workers override the methods from `place` to `end_of_epoch`.
@@ -376,14 +376,17 @@ class Torch:
         words = spec.workload.input is None
         return count_flop(model, dataset.train_inputs.shape[1:], words)
 
-    def programs(self) -> Programs | None:
-        return None
-
     def input_seconds(self) -> float | None:
         return self.feed.clock.seconds
 
     def modes(self) -> Modes:
-        return torch_devices.modes()
+        """Return the modes in force; only CUDA has TF32."""
+        reduced = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
+        return Modes(
+            math_mode="tf32" if reduced and torch.cuda.is_initialized() else "ieee",
+            deterministic=torch.are_deterministic_algorithms_enabled(),
+            collectives=distributed.get_backend() if distributed.is_initialized() else None,
+        )
 
     def reset_peak_memory(self) -> None:
         if self.device.type == "cuda":
@@ -391,9 +394,6 @@ class Torch:
 
     def peak_device_memory(self) -> int | None:
         return torch.cuda.max_memory_allocated() if self.device.type == "cuda" else None
-
-    def out_of_memory(self, error: Exception) -> bool:
-        return isinstance(error, RuntimeError) and says_memory_is_full(str(error))
 
     def unsupported(self, error: Exception) -> bool:
         return isinstance(error, RuntimeError) and "determinis" in str(error).lower()

@@ -9,7 +9,6 @@ import psutil
 import torch
 from torch import distributed
 
-from paragone.base.engine_reports import Modes
 from paragone.base.errors import require_devices
 from paragone.base.ranks import ALONE, World
 
@@ -30,16 +29,6 @@ def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
     device = torch.device("cuda", world.local_rank)
     torch.cuda.set_device(device)
     return device, torch.cuda.get_device_name(device)
-
-
-def modes() -> Modes:
-    """Return the modes in force; only CUDA has TF32."""
-    reduced = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
-    return Modes(
-        math_mode="tf32" if reduced and torch.cuda.is_initialized() else "ieee",
-        deterministic=torch.are_deterministic_algorithms_enabled(),
-        collectives=distributed.get_backend() if distributed.is_initialized() else None,
-    )
 
 
 def join(world: World, device: torch.device) -> None:

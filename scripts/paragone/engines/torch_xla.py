@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import torch
 import torch_xla
-from torch_xla import runtime
+from torch_xla import backends, runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
 
@@ -48,11 +48,14 @@ class TorchXLA(Torch):
         torch_xla.manual_seed(seed)
 
     def modes(self) -> Modes:
-        """PyTorch's switches do not reach this device."""
-        return torch_xla_devices.modes(self.devices)
-
-    def reset_peak_memory(self) -> None:
-        """Do nothing: PJRT cannot reset it."""
+        """XLA's, as PyTorch's switches do not reach it. Its programs for CPUs and TPUs are deterministic."""
+        rounding = {"highest": "ieee", "high": "tf32", "default": "bfloat16"}
+        kind = self.devices.kind
+        return Modes(
+            math_mode="ieee" if kind == "cpu" else rounding[backends.get_mat_mul_precision()],
+            deterministic=kind != "gpu",
+            collectives="xla" if self.devices.replicas > 1 else None,
+        )
 
     def peak_device_memory(self) -> int | None:
         """Return the peak of the first device, since SPMD loads all alike."""

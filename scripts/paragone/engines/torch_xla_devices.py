@@ -8,7 +8,6 @@ import torch_xla
 from torch_xla import backends, runtime
 from torch_xla.distributed import spmd
 
-from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable, first_line
 from paragone.machine.own_accelerators import tpu_is_attached
 
@@ -57,16 +56,6 @@ def open_device(kind: str) -> tuple[torch.device, str]:
         return device, str(runtime.global_runtime_device_attributes()[0].get("name", device))
     except RuntimeError as error:
         raise _none(kind, error) from error
-
-
-def modes(devices: Devices) -> Modes:
-    """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""
-    rounding = {"highest": "ieee", "high": "tf32", "default": "bfloat16"}
-    return Modes(
-        math_mode=rounding[backends.get_mat_mul_precision()] if devices.kind != "cpu" else "ieee",
-        deterministic=devices.kind != "gpu",
-        collectives="xla" if devices.replicas > 1 else None,
-    )
 
 
 def _none(kind: str, error: RuntimeError) -> Unavailable:

@@ -8,10 +8,10 @@ from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
 from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import ALONE
 from paragone.data.batches import WHOLE
-from paragone.engines import InputClock, Probe, warm_up
+from paragone.engines import InputClock, Probe, Reports, warm_up
 
 
-class NumPy:
+class NumPy(Reports):
     """See `paragone.engines.Engine`; the methods without a counterpart there are its own."""
 
     def build(self, spec, dataset, threads, world=ALONE):
@@ -122,21 +122,6 @@ class NumPy:
 
     def input_seconds(self):
         return self.clock.seconds
-
-    def programs(self):
-        return None
-
-    def reset_peak_memory(self):
-        pass
-
-    def peak_device_memory(self):
-        return None
-
-    def out_of_memory(self, error):
-        return False  # MemoryError is known anyway
-
-    def unsupported(self, error):
-        return False
 
 
 ENGINE = NumPy
