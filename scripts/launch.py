@@ -12,12 +12,10 @@ from pathlib import Path
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import in_file
 from paragone.config.run_spec import Spec
-from paragone.machine import cgroups
-from paragone.workers import supervisor
 from paragone.workers.free_cores import free_cores
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.run_options import run_arguments, run_parser
-from paragone.workers.worker_failure import judge, processes
+from paragone.workers.worker_failure import processes, run_workers
 
 
 @entry_point
@@ -35,18 +33,10 @@ def main(arguments: list[str] | None = None) -> None:
         free_cores(options.threads) as cores,
     ):
         again = in_file(run_arguments(options), meeting)
-        line = [sys.executable, str(program), again, f"--rendezvous={meeting}"]
-        tuned, before = spec.tuning.variables, cgroups.memory_counts()
-        if failed := supervisor.run(
-            line,
-            spec.workers,
-            nodes=options.nodes,
-            cores=options.threads,
-            tuned=tuned,
-            affinity=cores,
-        ):
-            grown = zip(cgroups.memory_counts(), before, strict=True)
-            conclude(failed, options, spec, meeting, all(now > then for now, then in grown))
+        line = [sys.executable, str(program), again]
+        how = {"nodes": options.nodes, "cores": options.threads, "affinity": cores}
+        if failure := run_workers(line, spec, meeting, **how):
+            conclude(options, spec, meeting, *failure)
 
 
 def check_nodes(nodes: int, workers: int) -> None:
@@ -62,14 +52,9 @@ def check_nodes(nodes: int, workers: int) -> None:
 
 
 def conclude(
-    failed: supervisor.Child,
-    options: argparse.Namespace,
-    spec: Spec,
-    meeting: Path,
-    memory_was_full: bool,
+    options: argparse.Namespace, spec: Spec, meeting: Path, status: str, reason: str | None
 ) -> None:
-    """Write the record without epochs and clocks that the workers could not. Raises as `judge` does."""
-    status, reason = judge(failed, spec.workers, meeting, memory_was_full=memory_was_full)
+    """Write the record without epochs and clocks that the workers could not."""
     # Imported here: a run that ends well needs none of it.
     from paragone import data
     from paragone.records.run_record import RunRecord

@@ -10,10 +10,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-from ahead_of_time import records
 from ahead_of_time.records import Compilation, NotCompiled, Status, Step, Target
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.base.processes import end_process, take_environment
+from paragone.base.typed_json import of_option, read, write
 from paragone.machine.process_entry import software
 
 
@@ -26,13 +26,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--target", required=True, help="machine to compile for, JSON")
     parser.add_argument("--record", required=True, type=Path, help="to write")
     options = parser.parse_args(arguments)
-    step = records.read(options.description, Step)
+    step = read(Step, options.description, "description of a step")
     try:
         stablehlo = options.stablehlo.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{error}; run export_step.py first") from None
-    record = compiled(step, stablehlo, records.read(options.target, Target))
-    records.write(record, options.record)
+    record = compiled(step, stablehlo, of_option(Target, options.target, "--target"))
+    write(record, options.record)
     memory = f" {record.cost.memory:,} bytes" if record.cost else ""
     print(
         f"[{step.name} for {record.target.label}] {record.status}{memory} {record.reason}",

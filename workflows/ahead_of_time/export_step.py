@@ -11,13 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-from ahead_of_time import records
 from ahead_of_time.exports import export, step_of
 from ahead_of_time.plan import exporter_of
 from ahead_of_time.records import Example
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point, reason_of
 from paragone.base.processes import IN_FILE, end_process, take_environment
+from paragone.base.typed_json import of_option, write
 from paragone.config.run_spec import Spec
 
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--description", required=True, type=Path, help="of it, JSON, to write")
     options = parser.parse_args(arguments)
     spec = Spec.from_json(options.spec)
-    example = records.read(options.example, Example)
+    example = of_option(Example, options.example, "--example")
     exporter_of(spec.backend.engine)
     begin = time.monotonic()
     try:
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
         text, step = "", step_of(spec, None, reason_of(error))
         outcome = f"not exported: {step.reason}"
     write_text(text, options.stablehlo)
-    records.write(step, options.description)
+    write(step, options.description)
     print(f"[{step.name}] {outcome}, {time.monotonic() - begin:.1f} s", flush=True)
 
 

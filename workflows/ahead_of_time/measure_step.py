@@ -16,13 +16,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import jax
 import jax.numpy as jnp
 
-from ahead_of_time import records
 from ahead_of_time.compilers import cost_of
 from ahead_of_time.exports import dataset_of, step_of
 from ahead_of_time.exports.jax import StepOfJax
 from ahead_of_time.records import Example, MeasuredStep, Speed
 from paragone.base.errors import entry_point
 from paragone.base.processes import IN_FILE, end_process, take_environment
+from paragone.base.typed_json import of_option, write
 from paragone.config.run_spec import Spec
 
 SHORTEST = 0.2  # seconds of a timed run at least
@@ -41,8 +41,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--record", required=True, type=Path, help="to write")
     options = parser.parse_args(arguments)
     spec = Spec.from_json(options.spec)
-    record = measured(spec, records.read(options.example, Example), options.threads)
-    records.write(record, options.record)
+    example = of_option(Example, options.example, "--example")
+    record = measured(spec, example, options.threads)
+    write(record, options.record)
     seconds = min(record.runs) / record.calls
     print(f"[{spec.name}] {1e3 * seconds:.3g} ms a step, runs {record.runs}", flush=True)
 

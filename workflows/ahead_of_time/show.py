@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import pandas as pd
 
-from ahead_of_time import records
 from ahead_of_time.bounds import published_bounds, validated
 from ahead_of_time.figures import FIGURES
 from ahead_of_time.records import Compilation, MeasuredStep
@@ -17,6 +16,7 @@ from ahead_of_time.tables import TABLES
 from paragone.analysis import tidy
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import end_process
+from paragone.base.typed_json import of_option, read
 from paragone.config.numbers import numbers_of, read_numbers
 from paragone.reporting import markup, style
 
@@ -36,9 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     files = "svg pdf png csv to write, or csv md tex json"
     parser.add_argument("--files", nargs=4, required=True, type=Path, help=files)
     options = parser.parse_args(arguments)
-    compiled = [records.read(path, Compilation) for path in options.records]
-    measured = [records.read(path, MeasuredStep) for path in options.measured]
-    about = records.read(options.about, About)
+    compiled = [read(Compilation, path, "record") for path in options.records]
+    measured = [read(MeasuredStep, path, "record") for path in options.measured]
+    about = of_option(About, options.about, "--about")
     published = _published(options.papers, about.systems, compiled)
     shown = Shown(about, compiled, published, [(step.step, validated(step)) for step in measured])
     if options.kind == "figures":

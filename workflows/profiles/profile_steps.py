@@ -4,40 +4,30 @@ The run's own record, if there is one, is neither read nor written. All workers 
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-import msgspec
-
-from paragone import data, engines
-from paragone.base.atomic_files import write_json
-from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import IN_FILE, end_process, in_file
-from paragone.base.ranks import JOIN_TIMEOUT, World
-from paragone.config.run_spec import Spec, requested
-from paragone.data import Dataset
-from paragone.data.batches import noise_batches, train_batches
+from paragone.base.errors import Unavailable, entry_point, needing_packages
+from paragone.base.processes import end_process, in_file
+from paragone.base.typed_json import read, write
+from paragone.config.run_spec import Spec
+from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine
-from paragone.machine import cgroups, hardware, limits
 from paragone.microbenchmarks.program import Measuring
-from paragone.models.weights import Pretrained, read, starting
-from paragone.records.measurements import MeasuringProcess
-from paragone.training.loop import failure_of
-from paragone.workers import supervisor
+from paragone.training.clocks import Ledger
+from paragone.training.loop import Worker, build, failure_of, warm_up
+from paragone.training.worker import join
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.rendezvous import Rendezvous
-from paragone.workers.run_options import add_options
-from paragone.workers.worker_failure import judge
+from paragone.workers.run_options import worker_parser
+from paragone.workers.worker_failure import run_workers
 from profilers import PROFILERS, Operation, Profile
-from step_profiles import CostlyOperation, ProfileRecord, StepProfile, write
+from step_profiles import CostlyOperation, ProfileRecord, StepProfile
 
 PROFILE = "profile.json"  # of rank 0, in the folder where the workers meet
 SECONDS = 1.0  # of the steps that are profiled
@@ -47,47 +37,34 @@ SHOWN = 10
 Profiler = Callable[[Callable[[], float], str], Profile]
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    """Read the command line; workers get that of the program, and `--rendezvous`."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    add_options(parser, "spec", "manifest", "data-folder", "weights", "threads")
-    parser.add_argument("--output", required=True, type=Path, help="record to write, JSON")
-    parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
-
-
 @entry_point
 def main() -> None:
     """Profile in processes of their own and write the record, also of a run that cannot be profiled."""
-    options = parse(sys.argv[1:])
+    parser = worker_parser(__doc__)
+    parser.add_argument("--output", required=True, type=Path, help="record to write, JSON")
+    parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)  # of workers
+    options = parser.parse_args()
     spec = Spec.from_json(options.spec)
     if options.rendezvous:
         take_part(options, spec)
         return
     measuring = Measuring(options.threads)
-    status, reason, profile = run_workers(options, spec)
-    process = msgspec.convert(measuring.stop(), MeasuringProcess)
-    write(ProfileRecord(spec.name, spec, process, status, reason, profile), options.output)
+    status, reason, profile = outcome(options, spec)
+    record = ProfileRecord(spec.name, spec, measuring.stop(), status, reason, profile)
+    write(record, options.output)
     said = f"{status}: {reason}" if profile is None else summary(profile)
     print(f"[{spec.name}] {said}", flush=True)
 
 
-def run_workers(
-    options: argparse.Namespace, spec: Spec
-) -> tuple[str, str | None, StepProfile | None]:
+def outcome(options: argparse.Namespace, spec: Spec) -> tuple[str, str | None, StepProfile | None]:
     """Status, reason and profile of the run's workers. Raises as `worker_failure.judge` does."""
     if spec.backend.engine not in PROFILERS:
         return "no_profiler", f"engine {spec.backend.engine} has no profiler", None
     with meeting_folder(options.output.parent) as meeting:
         line = [sys.executable, __file__, in_file(again(options), meeting)]
-        tuned, before = spec.tuning.variables, cgroups.memory_counts()
-        line.append(f"--rendezvous={meeting}")
-        if failed := supervisor.run(line, spec.workers, cores=options.threads, tuned=tuned):
-            grown = zip(cgroups.memory_counts(), before, strict=True)
-            full = all(now > then for now, then in grown)
-            return *judge(failed, spec.workers, meeting, memory_was_full=full), None
-        profile = json.loads((meeting / PROFILE).read_text(encoding="utf-8"))
-    return "completed", None, msgspec.convert(profile, StepProfile)
+        if failure := run_workers(line, spec, meeting, cores=options.threads):
+            return *failure, None
+        return "completed", None, read(StepProfile, meeting / PROFILE, "profile")
 
 
 def again(options: argparse.Namespace) -> list[str]:
@@ -98,64 +75,36 @@ def again(options: argparse.Namespace) -> list[str]:
 
 def take_part(options: argparse.Namespace, spec: Spec) -> None:
     """Train and be profiled, as one worker."""
-    meeting = Rendezvous(options.rendezvous, spec.workers, JOIN_TIMEOUT)
+    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
     with meeting.reporting():
-        limits.claim_cores(options.threads)
-        world = meeting.join()
-        threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
-        if spec.backend.device == "cpu":
-            limits.limit_memory(len(world.host_pids))
-        dataset = data.load(options.manifest, options.data_folder)
-        pretrained = read(options.weights, options.data_folder)
-        engine = engines.create(spec)
-        meeting.meet("devices", {"machine": hardware.describe()})
+        worker = join(options, spec, meeting, Ledger())
         try:
             with needing_packages():  # before anything is built: it may prepare its framework
                 module = import_module(f"profilers.{PROFILERS[spec.backend.engine]}")
-            profile = profile_steps(
-                engine, module.profile, spec, dataset, threads, meeting, world, pretrained
-            )
+            profile = profile_steps(worker, module.profile, meeting)
         except Exception as error:
-            if (failure := failure_of(engine, error)) is None:
+            if (failure := failure_of(worker.engine, error)) is None:
                 raise
-            give_up(meeting, *failure)
+            meeting.report(*failure)  # the program that started this worker writes why
+            sys.exit(1)
         if profile:
-            write_json(msgspec.to_builtins(profile), options.rendezvous / PROFILE)
+            write(profile, options.rendezvous / PROFILE)
         meeting.meet("end", {})  # a framework takes a worker that leaves earlier for a failed one
 
 
-def give_up(meeting: Rendezvous, status: str, reason: str) -> NoReturn:
-    """End this worker; the program that started it writes why."""
-    meeting.report(status, reason)
-    sys.exit(1)
-
-
-def profile_steps(
-    engine: Engine,
-    profiler: Profiler,
-    spec: Spec,
-    dataset: Dataset,
-    threads: int,
-    meeting: Rendezvous,
-    world: World,
-    pretrained: Pretrained | None = None,
-) -> StepProfile | None:
+def profile_steps(worker: Worker, profiler: Profiler, meeting: Rendezvous) -> StepProfile | None:
     """Build the engine, warm it up, and train the same steps three times: alone, profiled, alone.
 
     Of several workers rank 0 is profiled; the others train the same steps and return None. Raises
-    `Unavailable` without the devices, or where the profiler sees no operation, `UserError` if other devices
-    are observed than requested, and what the framework raises.
+    `Unavailable` where the profiler sees no operation, and as `loop.build` does.
     """
-    engine.build(spec, dataset, threads, world)
-    if engine.devices != requested(spec):
-        raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-    engine.set_weights(starting(engine.weights(), spec, pretrained)[0])
-    seed = framework_seed(spec.seed, 1)
-    engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(dataset, spec, engine.shard))
+    build(worker)
+    warm_up(worker)
+    engine, spec, seed = worker.engine, worker.spec, framework_seed(worker.spec.seed, 1)
 
     def train(steps: int) -> float:
         """The seconds of so many steps; the device is idle at both edges."""
-        batches = train_batches(dataset, spec, 1, engine.shard, steps)
+        batches = train_batches(worker.dataset, spec, 1, engine.shard, steps)
         begin = time.perf_counter()
         engine.train_epoch(seed, spec.learning_rates(1, steps), batches, steps)
         return time.perf_counter() - begin
@@ -167,7 +116,7 @@ def profile_steps(
         if steps == LEAST:
             break
     before = train(steps)
-    if world.rank:
+    if worker.world.rank:
         for _ in range(2):  # epochs of their own: workers communicate at the end of each
             train(steps)
         return None

@@ -1,11 +1,7 @@
 """Records of profiles: the costliest operations of a run's training steps, or why there are none."""
 
-from pathlib import Path
-
 import msgspec
 
-from paragone.base.atomic_files import write_bytes
-from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.records.measurements import MeasuringProcess
 
@@ -48,18 +44,3 @@ class ProfileRecord(msgspec.Struct):
     status: str
     reason: str | None = None
     profile: StepProfile | None = None
-
-
-def write(record: ProfileRecord, path: Path) -> None:
-    """Write a record, whole or not at all."""
-    write_bytes(msgspec.json.format(msgspec.json.encode(record)), path)
-
-
-def read(path: Path) -> ProfileRecord:
-    """Read a record. Raises `UserError` that names the file if it is not valid."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=ProfileRecord)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UserError(
-            f"{path}: not a valid profile ({error}); delete it and run again"
-        ) from error

@@ -10,7 +10,8 @@ import pandas as pd
 
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from step_profiles import ProfileRecord, read
+from paragone.base.typed_json import read
+from step_profiles import ProfileRecord
 
 
 @entry_point
@@ -21,7 +22,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--csv", type=Path, required=True, help="file to write")
     parser.add_argument("--markdown", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
-    table = pd.DataFrame([row for path in options.profiles for row in rows(read(path))])
+    profiles = [read(ProfileRecord, path, "profile") for path in options.profiles]
+    table = pd.DataFrame([row for profile in profiles for row in rows(profile)])
     write_text(table.to_csv(index=False), options.csv)
     write_text(table.to_markdown(index=False, floatfmt=".3g") + "\n", options.markdown)
 

@@ -92,11 +92,8 @@ class Jax(Reports):
             if isinstance(variable, nnx.Param)
         }
         options = self._workload.optimizer
-        return nnx.from_flat_state(
-            [
-                (path, variable.replace(decayed(*about[path], options)))
-                for path, variable in nnx.to_flat_state(params)
-            ]
+        return nnx.map_state(
+            lambda path, variable: variable.replace(decayed(*about[path], options)), params
         )
 
     # The device side
@@ -195,15 +192,12 @@ class Jax(Reports):
         if self._workload.deduplicates and not self._workload.updates_seen_words:
             return squares
         by_layer = {path[:-1]: sums for path, sums in nnx.to_flat_state(of_words)}
-        return nnx.from_flat_state(
-            [
-                (
-                    path,
-                    square.replace(by_layer[path[:-1]][...]) if path[:-1] in by_layer else square,
-                )
-                for path, square in nnx.to_flat_state(squares)
-            ]
-        )
+
+        def of_layer(path: tuple, square: nnx.Variable) -> nnx.Variable:
+            layer = path[:-1]
+            return square.replace(by_layer[layer][...]) if layer in by_layer else square
+
+        return nnx.map_state(of_layer, squares)
 
     def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
         inputs, labels, weights = batch

@@ -60,6 +60,11 @@ def memory_counts() -> tuple[int, int]:
     return next((count for count in kills if count is not None), 0), sum(reached)
 
 
+def killed_since(before: tuple[int, int]) -> bool:
+    """Whether the kernel has killed a process for a limit of the groups since `memory_counts` were so."""
+    return all(now > then for now, then in zip(memory_counts(), before, strict=True))
+
+
 def cpu_quota() -> float | None:
     """Return the cores that the tightest CPU quota is worth; None without any."""
     quotas = []

@@ -133,37 +133,25 @@ class Embedding(nnx.Module):
     def __call__(self, words: jax.Array) -> jax.Array:
         """The vectors of word indices."""
         vectors = jnp.take(self.embedding[...], words, axis=0).astype(self.dtype)
-        return (_count if self.counts else _follow)(vectors, self.squares[...], words)
+        return _follow(vectors, self.squares[...], words, 0 if self.counts else 2)
 
 
-@jax.custom_vjp
-def _follow(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> jax.Array:
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _follow(vectors: jax.Array, squares: jax.Array, words: jax.Array, power: int) -> jax.Array:
+    """Return the vectors; the gradient of `squares` sums a power of theirs for each word."""
     return vectors
 
 
-def _forward(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> tuple:
+def _forward(vectors: jax.Array, squares: jax.Array, words: jax.Array, power: int) -> tuple:
     return vectors, (squares, words)
 
 
-def _backward(kept: tuple, gradient: jax.Array) -> tuple:
+def _backward(power: int, kept: tuple, gradient: jax.Array) -> tuple:
     squares, words = kept
-    return gradient, jnp.zeros_like(squares).at[words].add(gradient**2), None
+    return gradient, jnp.zeros_like(squares).at[words].add(gradient**power), None
 
 
 _follow.defvjp(_forward, _backward)
-
-
-@jax.custom_vjp
-def _count(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> jax.Array:
-    return vectors
-
-
-def _counted(kept: tuple, gradient: jax.Array) -> tuple:
-    squares, words = kept
-    return gradient, jnp.zeros_like(squares).at[words].add(1), None
-
-
-_count.defvjp(_forward, _counted)
 
 
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nnx.Module:

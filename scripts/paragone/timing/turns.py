@@ -251,8 +251,7 @@ class Turns(AbstractContextManager["Turns"]):
         """The status of a variant of which a worker has ended without a word."""
         child.process.wait()
         supervisor.end(variant.children)
-        grown = zip(cgroups.memory_counts(), variant.memory, strict=True)
-        full = all(now > then for now, then in grown)
+        full = cgroups.killed_since(variant.memory)
         workers = variant.state.spec.workers
         try:
             status, reason = judge(child, workers, variant.meeting, memory_was_full=full)

@@ -10,13 +10,32 @@ from typing import Any
 import msgspec
 
 from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.machine import cgroups
 from paragone.records.run_record import Process
+from paragone.workers import supervisor
 from paragone.workers.rendezvous import Report, place
 from paragone.workers.supervisor import Child
 
 # Signals that a program causes itself. All others come from outside: the run can be resumed.
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
+
+
+def run_workers(
+    line: list[str], spec: Spec, meeting: Path, **options: Any
+) -> tuple[str, str | None] | None:
+    """Run the workers of a run to their end; what `judge` says if they fail, else None. Raises as it does.
+
+    `line`: their command, without the folder where they meet. `options`: of `supervisor.run`.
+    """
+    before = cgroups.memory_counts()
+    line = [*line, f"--rendezvous={meeting}"]
+    failed = supervisor.run(line, spec.workers, tuned=spec.tuning.variables, **options)
+    if failed is None:
+        return None
+    full = cgroups.killed_since(before)
+    return judge(failed, spec.workers, meeting, memory_was_full=full)
 
 
 def judge(

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ahead_of_time.records import Example, Strict, Target
+from ahead_of_time.records import Example, Target
 from paragone.base.errors import UserError
+from paragone.base.typed_json import Part
 from paragone.config.expand import spec_of
 from paragone.config.run_spec import Spec, as_list
 
@@ -21,7 +22,7 @@ EXPORTS = Path(__file__).parent / "exports"
 BATCHES = ("global_batch", "per_replica_batch")
 
 
-class Row(Strict, kw_only=True):
+class Row(Part, frozen=True, kw_only=True):
     """Steps of a workload: every combination of the backends, batch sizes and targets that it lists.
 
     A batch is given over all devices or per replica; without either it is the workload's. `model`: options
@@ -39,7 +40,7 @@ class Row(Strict, kw_only=True):
     system: str = ""
 
 
-class Block(Strict):
+class Block(Part, frozen=True):
     """The block `ahead_of_time` of the config. `examples`: by data set."""
 
     title: str

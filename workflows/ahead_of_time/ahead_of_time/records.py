@@ -3,16 +3,11 @@
 Sizes are bytes and times seconds. Sizes, times and FLOP are those of one device and one step.
 """
 
-from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-import msgspec
-
-from paragone.base.atomic_files import write_text
-from paragone.base.errors import UserError
+from paragone.base.typed_json import Part
 
 Status = Literal["compiled", "too_large", "refused", "no_compiler", "not_exported"]
-T = TypeVar("T")
 
 
 class NotCompiled(Exception):
@@ -23,11 +18,7 @@ class NotCompiled(Exception):
         self.status: Status = status
 
 
-class Strict(msgspec.Struct, forbid_unknown_fields=True):
-    """A record that has no keys but its own."""
-
-
-class Example(Strict):
+class Example(Part, frozen=True):
     """What a program depends on of a data set: the shape of a stored example, the number of classes, and of
     word indices (`vocabulary`, None for images)."""
 
@@ -36,7 +27,7 @@ class Example(Strict):
     vocabulary: int | None = None
 
 
-class Device(Strict):
+class Device(Part, frozen=True):
     """The documented peaks of one device, as its compiler counts devices.
 
     `flops`: FLOP/s by precision. `memory_bandwidth` and `link_bandwidth`: bytes/s, the latter of all links
@@ -55,7 +46,7 @@ class Device(Strict):
     per_chip: int = 1
 
 
-class Target(Strict):
+class Target(Part, frozen=True):
     """A machine to compile for: the first `devices` devices of a topology as its compiler names it."""
 
     label: str
@@ -65,7 +56,7 @@ class Target(Strict):
     device: Device
 
 
-class Exported(Strict):
+class Exported(Part, frozen=True):
     """A step as it leaves its framework: forward and backward pass, optimizer, batch-norm statistics.
 
     `replicas` programs run side by side and meet in their own collectives; the compiler divides each into
@@ -79,7 +70,7 @@ class Exported(Strict):
     flop_per_example: int
 
 
-class Step(Strict):
+class Step(Part, frozen=True):
     """The training step of a workload on a backend over `devices`.
 
     `global_batch`: examples of one step over all devices. Without `exported`, `reason` says why.
@@ -102,7 +93,7 @@ class Step(Strict):
         return self.workload if width is None else f"{self.workload}, width {width}"
 
 
-class Collective(Strict):
+class Collective(Part, frozen=True):
     """`count` equal collectives: `bytes` of the result on each device, `group` devices take part together."""
 
     kind: str
@@ -111,7 +102,7 @@ class Collective(Strict):
     count: int
 
 
-class Cost(Strict):
+class Cost(Part, frozen=True):
     """What a compiled program says of itself.
 
     `flop`: the compiler's count of all operations; None where it counts nothing. `memory_traffic`: bytes
@@ -125,7 +116,7 @@ class Cost(Strict):
     collectives: list[Collective]
 
 
-class Compilation(Strict):
+class Compilation(Part, frozen=True):
     """One step compiled for one target in so many seconds, or why it was not; nothing was run."""
 
     step: Step
@@ -137,7 +128,7 @@ class Compilation(Strict):
     cost: Cost | None = None
 
 
-class Speed(Strict):
+class Speed(Part, frozen=True):
     """`amount` bytes or FLOP in each of some timed runs, in seconds."""
 
     amount: float
@@ -149,7 +140,7 @@ class Speed(Strict):
         return self.amount / sorted(self.runs)[len(self.runs) // 2]
 
 
-class MeasuredStep(Strict):
+class MeasuredStep(Part, frozen=True):
     """A step compiled for the CPU of this machine and run there, `calls` times in each timed run.
 
     `product` and `triad`: how fast the same process multiplied matrices and moved memory.
@@ -161,20 +152,3 @@ class MeasuredStep(Strict):
     runs: list[float]
     product: Speed
     triad: Speed
-
-
-def write(record: msgspec.Struct, path: Path) -> None:
-    """Write a record as indented JSON, complete or not at all."""
-    write_text(msgspec.json.format(msgspec.json.encode(record), indent=1).decode() + "\n", path)
-
-
-def read(source: Path | str, kind: type[T]) -> T:
-    """Read a record from a file, or from the text of an option.
-
-    Raises `UserError` if the file is missing or either holds something else.
-    """
-    try:
-        text = source if isinstance(source, str) else source.read_bytes()
-        return msgspec.json.decode(text, type=kind)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"{source}: {error}; run the workflow again") from None

@@ -6,8 +6,9 @@ from functools import cached_property
 import pandas as pd
 
 from ahead_of_time.bounds import table
-from ahead_of_time.records import Compilation, Step, Strict
+from ahead_of_time.records import Compilation, Step
 from paragone.analysis.statistics import INTERVAL, Summary
+from paragone.base.typed_json import Part
 
 # How the status of a record reads.
 STATUS = {
@@ -26,7 +27,7 @@ BOUND = (
 )
 
 
-class About(Strict):
+class About(Part, frozen=True):
     """The title of all figures and tables, labels and colors of backends, and which target a system is.
 
     `systems`: experiment and system of a paper, and the label of the target.

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from made_compilations import COST, STEP, compilation, refused
 
-from ahead_of_time import records
 from ahead_of_time.bounds import (
     STRONG,
     WEAK,
@@ -21,6 +20,7 @@ from ahead_of_time.bounds import (
 )
 from ahead_of_time.records import Compilation, MeasuredStep
 from paragone.base.errors import UserError
+from paragone.base.typed_json import read
 from paragone.config.numbers import Protocol, Row
 
 
@@ -157,5 +157,5 @@ def test_another_record_is_one_message(tmp_path, change):
     made = json.loads(msgspec.json.encode(compilation())) | change
     path.write_text(json.dumps(made))
     with pytest.raises(UserError, match=next(iter(change))) as raised:
-        records.read(path, Compilation)
+        read(Compilation, path, "record")
     assert str(path) in str(raised.value)

@@ -12,7 +12,7 @@ from test_compiled_bounds import measured, over
 from workspace import FOLDERS
 
 import show
-from ahead_of_time import records
+from paragone.base.typed_json import write
 
 SYSTEM = ["xla_fashion_cnn", "8 TPU cores (Colab), PyTorch/XLA", "8 made devices"]
 SUFFIXES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "tex", "json")}
@@ -23,8 +23,8 @@ def shown(folder: Path, kind: str, name: str, made: list) -> list[Path]:
     """The files of a figure or table of these records."""
     paths = [folder / f"{number}.json" for number, _ in enumerate(made)]
     for path, record in zip(paths, made, strict=True):
-        records.write(record, path)
-    records.write(measured(), folder / "measured.json")
+        write(record, path)
+    write(measured(), folder / "measured.json")
     files = [folder / f"{name}.{suffix}" for suffix in SUFFIXES[kind]]
     about = {"title": "A title", "systems": [SYSTEM], "labels": {"jax": "JAX"}, "palette": {}}
     options = [kind, name, "--about", json.dumps(about), "--records", *map(str, paths)]

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from workspace import CONFIG, ROOT, succeed
 
-from ahead_of_time import records
 from ahead_of_time.compilers import installed
 from ahead_of_time.plan import Plan, plan_of
 from ahead_of_time.records import Compilation, MeasuredStep, Target
+from paragone.base.typed_json import read
 
 pytestmark = pytest.mark.full
 
@@ -43,7 +43,7 @@ def compiled(backend: str, target: Target, folder: Path) -> Compilation:
         run("export_step.py", *about(PLAN, STEPS[backend]), *files)
     path, described = folder / "record.json", msgspec.json.encode(target).decode()
     run("compile_step.py", *files, "--target", described, "--record", str(path))
-    return records.read(path, Compilation)
+    return read(Compilation, path, "record")
 
 
 @pytest.mark.parametrize("backend", sorted(STEPS))
@@ -89,7 +89,7 @@ def test_a_step_is_measured_on_this_machine(tmp_path):
     (step,) = plan.measured
     path = tmp_path / "measured.json"
     run("measure_step.py", *about(plan, step), "--threads", "2", "--record", str(path))
-    record = records.read(path, MeasuredStep)
+    record = read(MeasuredStep, path, "record")
     counted = record.step.exported.flop_per_example * 32
     assert 1 <= record.cost.flop / counted < 1.35
     assert record.calls * len(record.runs) > 0
