@@ -11,23 +11,13 @@ from parity.short_runs import ShortRuns
 from workspace import CONFIG, Arrays, made_once
 
 DEEP = ["mobilenet-v2", "wide-resnet"]
-PARAMETERS = {
-    "cell": "CELLS",
-    "wrong": "WRONG",
-    "workload": "WORKLOADS",
-    "weighted": "WEIGHTED",
-}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize by lists of a test's module, so that files of several tiers share the test."""
-    for argument, name in PARAMETERS.items():
-        if argument in metafunc.fixturenames and hasattr(metafunc.module, name):
-            values = getattr(metafunc.module, name)
-            ids = [
-                value if isinstance(value, str) else "-".join(map(str, value)) for value in values
-            ]
-            metafunc.parametrize(argument, values, ids=ids)
+    """Parametrize by the module's cells of a test, so that files of several tiers share the test."""
+    if cells := getattr(metafunc.module, "CELLS", {}).get(metafunc.function):
+        ids = [cell if isinstance(cell, str) else "-".join(map(str, cell)) for cell in cells]
+        metafunc.parametrize("cell", cells, ids=ids)
 
 
 def linked(data_of: dict[str, Arrays], folder: Path) -> list[Arrays]:

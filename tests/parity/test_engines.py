@@ -1,4 +1,4 @@
-"""Engines keep what the training loop relies on; other backends: test_engines_full.py and _nightly.py."""
+"""Engines keep what the training loop relies on; other backends: test_full.py and test_nightly.py."""
 
 import pytest
 from parity.driving import observe_engine
@@ -6,7 +6,6 @@ from workspace import changed, make_spec
 
 from paragone.config.engines import engine_named
 
-CELLS = [("torch", 1), ("torch-ddp", 2)]  # backend, replicas
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "average": 0.9}
 ACCUMULATING = {"accumulate": 3}  # of 4 batches of an epoch: it keeps the gradients of some
 RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
@@ -35,3 +34,6 @@ def test_an_engine_keeps_its_contract(small, tmp_path, cell):
         # In batches of 768, whose last is padded. Of two equal logits either may be the larger.
         assert facts["evaluated"] == pytest.approx(facts["predicted"], rel=1e-5, abs=2e-3)
         assert min(facts.get("leak", [0])) < 0.03, "an epoch ends with its work"
+
+
+CELLS = {test_an_engine_keeps_its_contract: [("torch", 1), ("torch-ddp", 2)]}  # backend, replicas

@@ -1,4 +1,4 @@
-"""The parity gate through its programs: every backend passes, every workload; more in test_gate_nightly.py.
+"""The parity gate through its programs: every backend passes, every workload; more in test_nightly.py.
 
 What others show is left out: pipeline/test_smoke.py fashion-cnn on seven backends, other workloads
 on PyTorch, DDP or TensorFlow; test_first_steps*.py the backends of several workers.
@@ -51,6 +51,7 @@ def probes(request, in_one_folder, tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_backend_passes(references, probes, tmp_path, workload):
     reference = references(workload)
     verdicts = judge(
@@ -65,6 +66,7 @@ def test_every_backend_passes(references, probes, tmp_path, workload):
         assert max(verdict["deviations"].values()) > 1e-15
 
 
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_reference_trains(references, workload):
     """Every array has a gradient: what is never trained would pass on its initial weights."""
     with np.load(references(workload)) as reference:

@@ -1,4 +1,4 @@
-"""The gate refuses every wrong engine for its reason; more in test_wrong_engines_full.py and _nightly.py."""
+"""The gate refuses every wrong engine for its reason; more in test_full.py and test_nightly.py."""
 
 import json
 import sys
@@ -6,9 +6,6 @@ from pathlib import Path
 
 from parity.driving import PATHS
 from workspace import call
-
-# Backend, a workload (with which others of its kind are tried), precision, the number of bugs.
-CELLS = [("torch", "fashion-cnn", "float64", 43), ("torch", "cosine", "float64", 32)]
 
 
 def test_every_wrong_engine_is_refused_for_its_reason(in_one_folder, references, tmp_path, cell):
@@ -25,3 +22,12 @@ def test_every_wrong_engine_is_refused_for_its_reason(in_one_folder, references,
     done = call([*map(str, line)], timeout=3000, PYTHONPATH=PATHS, **cache)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1]) == {"tried": count, "unexpected": {}}
+
+
+# Backend, a workload (with which others of its kind are tried), precision, the number of bugs.
+CELLS = {
+    test_every_wrong_engine_is_refused_for_its_reason: [
+        ("torch", "fashion-cnn", "float64", 43),
+        ("torch", "cosine", "float64", 32),
+    ]
+}
