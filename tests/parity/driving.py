@@ -23,8 +23,8 @@ def run_workers(program: str, workers: int, *options: object) -> None:
     assert failed is None, failed.tails
 
 
-def observe_engine(what: str, spec: Spec, arrays: Arrays, place: Path) -> list[dict]:
+def observe_engine(spec: Spec, arrays: Arrays, place: Path) -> list[dict]:
     """The facts of each rank; `place`: an empty folder in which the workers meet."""
-    options = (what, spec.to_json(), arrays.manifest, arrays.folder, place)
+    options = (spec.to_json(), arrays.manifest, arrays.folder, place)
     run_workers("observe_engine.py", spec.workers, *options)
     return json.loads((place / "facts.json").read_text())

@@ -1,16 +1,15 @@
 """Drive one engine as the training loop does: a program, since a process sets its devices once.
 
-    python observe_engine.py <what> <specification> <manifest> <data folder> <rendezvous folder>
+    python observe_engine.py <specification> <manifest> <data folder> <rendezvous folder>
 
-Every worker of a run is such a process; rank 0 writes facts.json to the rendezvous folder. `what`: a function
-of `WHAT`.
+Every worker of a run is such a process; rank 0 writes facts.json to the rendezvous folder.
 """
 
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +30,6 @@ from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 
 UNEVEN = 768  # divides over replicas, does not divide the number of test examples
-LASTS = 1.4  # seconds of an epoch whose batches come slowly
 
 
 class Lab:
@@ -49,10 +47,10 @@ class Lab:
         noise = noise_batches(self.dataset, self.spec, self.engine.shard)
         self.engine.warm_up(self.spec.learning_rates(1, 1)[0], *noise)
 
-    def train(self, epoch: int, change: Callable = iter, **other: Any) -> list[float]:
+    def train(self, epoch: int, **other: Any) -> list[float]:
         """Loss and accuracy of an epoch; `other`: fields of the specification, such as another length."""
         spec = replace(self.spec, **other)
-        batches = change(train_batches(self.dataset, spec, epoch, self.engine.shard))
+        batches = train_batches(self.dataset, spec, epoch, self.engine.shard)
         seed, steps = framework_seed(spec.seed, epoch), spec.steps_per_epoch
         rates = spec.learning_rates(epoch, steps)
         metrics = self.engine.train_epoch(seed, rates, batches, steps)
@@ -84,9 +82,8 @@ def contract(lab: Lab) -> dict[str, Any]:
     """What an engine owes the loop: it keeps its state, compiles in the warm-up, and waits once an epoch."""
     engine, name = lab.engine, lab.spec.backend.engine
     compiled = COMPILED.get(name, lambda _: 0)
-    before = weights(engine)
+    facts: dict[str, Any] = {}
     lab.warm_up()
-    facts: dict[str, Any] = {"warm_up_keeps": weights(engine) == before}
     programs = compiled(engine)
     lab.train(1)
     with TemporaryDirectory() as folder:
@@ -140,25 +137,6 @@ def leak(lab: Lab) -> list[float]:
     return shares[1:]
 
 
-def tails(lab: Lab) -> dict[str, Any]:
-    """Seconds of each epoch after its last batch, which comes so slowly that the epoch is mostly waiting."""
-    handed_over = 0.0
-
-    def slow(batches: Iterator[tuple]) -> Iterator[tuple]:
-        nonlocal handed_over
-        for batch in batches:
-            time.sleep(LASTS / lab.spec.steps_per_epoch)
-            handed_over = time.perf_counter()
-            yield batch
-
-    seconds = []
-    lab.train(1)  # compiles
-    for epoch in range(2, 6):
-        lab.train(epoch, slow)
-        seconds.append(time.perf_counter() - handed_over)
-    return {"tails": seconds}
-
-
 def waits_of_xla(run: Callable) -> int:
     """How often `run` transfers from the device."""
     from torch_xla.debug import metrics
@@ -193,16 +171,14 @@ COMPILED: dict[str, Callable[[engines.Engine], int]] = {
 }
 # Of PyTorch: unit/test_cuda_path.py.
 WAITS = {"torch_xla": waits_of_xla, "tensorflow": waits_of_tensorflow}
-WHAT = {"contract": contract, "tails": tails}
 
 
 def main() -> None:
     """Run the program."""
-    what, spec, manifest, folder, place = sys.argv[1:]
+    spec, manifest, folder, place = sys.argv[1:]
     meeting = Rendezvous(Path(place), Spec.from_json(spec).workers, timeout=120)
     lab = Lab(Spec.from_json(spec), data.load(Path(manifest), Path(folder)), meeting)
-    facts = WHAT[what](lab)
-    everyone = meeting.meet("end", {"facts": facts})
+    everyone = meeting.meet("end", {"facts": contract(lab)})
     if meeting.rank == 0:
         text = json.dumps([each["facts"] for each in everyone])
         (Path(place) / "facts.json").write_text(text)

@@ -1,16 +1,11 @@
-"""What the parity gate observes, and its verdict."""
+"""The parity gate's verdict."""
 
-import copy
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_images import make_images
-from workspace import CONFIG
 
 from paragone.base.errors import UserError
-from paragone.config.expand import probe
-from paragone.models.weights import Weights
 from paragone.parity.compare import (
     FLOORS,
     IN_ANY_PRECISION,
@@ -19,7 +14,6 @@ from paragone.parity.compare import (
     compare,
     read,
 )
-from paragone.training.observe import observe
 
 RANDOM = np.random.default_rng(0)
 
@@ -175,29 +169,6 @@ def test_dropout_must_be_decided_by_its_seed(looped, losses, effect, passed):
     verdict = compare(replace(REFERENCE, dropout=dropout), REFERENCE)
     assert verdict.passed is passed
     assert passed or verdict.reason.startswith("dropout deviate by inf")
-
-
-def observed(workload: str, **model: object) -> Weights:
-    """By PyTorch, with other options of the workload's model."""
-    config = copy.deepcopy(CONFIG)
-    config["workloads"][workload]["model"] |= model
-    return observe(probe(config, workload, "torch"), make_images(48, 16, side=16))
-
-
-def test_dropout_is_in_no_group_but_its_own():
-    """Training is compared without it, evaluation has none of it."""
-    little, much = (observed("wide-resnet", dropout=rate) for rate in (0.01, 0.5))
-    # This workload has no averages.
-    of_reference = {"rounding", "initial", "unbiased", "evaluation_unbiased", "averages"}
-    groups = {each.name for each in fields(Observation)} - of_reference
-    assert {name.partition("/")[0] for name in little} == groups
-    differing = [name for name in little if not np.array_equal(little[name], much[name])]
-    assert differing == ["dropout/looped", "dropout/losses", "dropout/effect"]
-    assert much["dropout/effect"] > 3 * little["dropout/effect"]
-    without = observed("wide-resnet", dropout=0.0)
-    assert not [name for name in without if name.startswith("dropout")]
-    rows = [*without["evaluation"], without["evaluation"][-1]]
-    np.testing.assert_array_equal(rows, much["evaluation"])
 
 
 def test_a_probe_of_another_version_is_refused_by_its_file(tmp_path):
