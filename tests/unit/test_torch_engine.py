@@ -1,23 +1,29 @@
-"""The PyTorch engine on a few made-up images: no trace, whole graphs, its feeds, its count of operations."""
+"""The PyTorch engine on a few made-up images: whole graphs, feeds, its count of FLOP; optimizers; models."""
 
+import copy
 import time
 from contextlib import nullcontext
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from made_images import make_images
+from PIL import Image
 from torch import nn
 from torch._dynamo.exc import Unsupported
+from torchvision.transforms import functional
 from workspace import changed, make_spec
 
 from paragone.base.errors import Unavailable, UserError
 from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
-from paragone.engines import InputClock
+from paragone.engines import InputClock, torch_optimizers
 from paragone.engines import torch as eager
 from paragone.engines.torch import PinnedFeed, Torch, count_flop
 from paragone.engines.torch_compile import TorchCompile
+from paragone.engines.torch_optimizers import averages, create_optimizer
+from paragone.models import between, create_model
 from paragone.models.torch import MODELS
 
 DATASET = make_images()
@@ -155,3 +161,124 @@ def test_the_input_clock_counts_drawing_and_not_training():
     for _ in clock.over(drawn()):
         time.sleep(0.05)
     assert 0.06 <= clock.seconds <= time.perf_counter() - begin - 0.15
+
+
+RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.999, 1e-7
+ADAM = {"name": "adam", "beta_1": BETA_1, "beta_2": BETA_2, "epsilon": EPSILON}
+NADAM = {**ADAM, "name": "nadam"}
+
+
+@pytest.fixture
+def double_precision():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def create(options: dict, model: nn.Module, **tuned: bool) -> torch.optim.Optimizer:
+    cpu = torch.device("cpu")
+    optimizer = create_optimizer(options, model, cpu, lambda squares, _: squares, **tuned)
+    for group in optimizer.param_groups:
+        group["lr"] = RATE
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": "sgd", "momentum": 0.5, "accumulate": 3, "average": 0.9},
+        {**ADAM, "epsilon": 1e-2},  # of which the fused rule adds it elsewhere
+    ],
+    ids=str,
+)
+def test_the_fused_rule_is_the_same_and_goes_on_from_a_kept_state(double_precision, options):
+    """Kept as a checkpoint does; with what PyTorch counts beside the arrays."""
+    models = [nn.Sequential(nn.Embedding(3, 2), nn.Linear(2, 2)) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    plain, kept = create(options, models[0]), create(options, models[1], fused=True)
+    assert [bool(each.param_groups[0].get("fused")) for each in (plain, kept)] == [False, True]
+    for number in range(1, 5):
+        if number == 3:
+            state = copy.deepcopy(kept.state_dict())
+            kept = create(options, models[1], fused=True)
+            torch_optimizers.load_state(kept, state)
+        for model, optimizer in zip(models, (plain, kept), strict=True):
+            optimizer.zero_grad()
+            (model(torch.tensor([0, 1, 1])).cos() * number).sum().backward()
+            torch_optimizers.step(optimizer, options)
+    pairs = [*zip(models[0].parameters(), models[1].parameters(), strict=True)]
+    pairs += zip(*([a for _, a in averages(each)] for each in (plain, kept)), strict=True)
+    for weights in pairs:
+        torch.testing.assert_close(*weights, rtol=1e-12, atol=1e-12)
+
+
+def test_a_loaded_state_counts_steps_in_the_precision_of_the_weights(double_precision):
+    """PyTorch rounds the count of an optimizer on a device, and with it 1 - beta_2^t, to single precision."""
+    optimizer = create({**NADAM, "deduplicate": True}, nn.Linear(1, 1))
+    optimizer.param_groups[0]["capturable"] = True
+    torch_optimizers.load_state(optimizer, copy.deepcopy(optimizer.state_dict()))
+    assert {value.dtype for own in optimizer.state.values() for value in own.values()} == {
+        torch.float64
+    }
+
+
+IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)
+
+
+def test_eager_gpt_has_the_attention_of_pytorch():
+    """Written out, as it is for a compiler in double precision, a step takes a tenth longer or more."""
+    model = MODELS["gpt"]((8,), 5, vocabulary=5, layers=1, heads=1, width=4, dropout=0.0)
+    with torch.profiler.profile() as seen:
+        model(torch.zeros((1, 8), dtype=torch.long))
+    assert "aten::scaled_dot_product_attention" in {event.name for event in seen.events()}
+
+
+def enlarged(images: np.ndarray, size: int) -> np.ndarray:
+    """By `between`, as TensorFlow's model and JAX's do it."""
+    for axis in (1, 2):
+        before, after, share = between(images.shape[axis], size)
+        first, second = (images.take(pixels, axis) for pixels in (before, after))
+        images = first + share.reshape([-1] + [1] * (2 - axis)) * (second - first)
+    return images
+
+
+def test_images_are_enlarged_as_the_source_does_it_but_for_its_rounding():
+    """It resizes bytes, with antialias, which has no effect where images are enlarged."""
+    made = enlarged(IMAGES.astype(np.float64), 96)
+    theirs = [functional.resize(Image.fromarray(image), [96, 96]) for image in IMAGES]
+    # Pillow rounds twice: after the rows, and after the columns.
+    assert np.abs(made - np.stack([np.asarray(image) for image in theirs])).max() <= 1.001
+    exact = functional.resize(torch.tensor(IMAGES, dtype=torch.float64), [96, 96], antialias=True)
+    np.testing.assert_allclose(made, exact, rtol=0, atol=1e-10)
+    own = nn.Upsample((96, 96), mode="bilinear")(torch.tensor(IMAGES, dtype=torch.float64)[None])
+    np.testing.assert_allclose(made, own[0], rtol=0, atol=1e-10)
+    with pytest.raises(UserError, match="less than the 28 pixels"):
+        MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=27)
+
+
+def test_resnet_18_has_the_weights_of_the_source():
+    """A bias in each convolution, and no batch norm beside a block."""
+    model = MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=96)
+    stem, norm, head = 64 * 49 + 64, 2 * 64, 512 * 10 + 10
+    blocks = sum(
+        9 * inputs * outputs + 9 * outputs * outputs + 6 * outputs  # two biases, two norms
+        for inputs, outputs in pairwise([64, 64, 64, 128, 128, 256, 256, 512, 512])
+    )
+    beside = sum(width * 2 * width + 2 * width for width in (64, 128, 256))
+    assert sum(weight.numel() for weight in model.parameters()) == sum(
+        (stem, norm, blocks, beside, head)
+    )
+    sides = []
+    for layer in model:
+        layer.register_forward_hook(lambda _, inputs, output: sides.append(output.shape[2:]))
+    assert model(torch.rand(2, 1, 28, 28)).shape == (2, 10)
+    seen = [side[0] for side in sides if len(side)]
+    assert seen == [96, 48, 48, 48, 24, 24, 24, 12, 12, 6, 6, 3, 3, 1]
+
+
+@pytest.mark.parametrize("hidden", [8, "8", ["8"]])
+def test_an_option_of_another_type_is_refused(hidden):
+    model = {"name": "mlp", "hidden": hidden}
+    spec = changed(make_spec("fashion-cnn", "torch"), {"model": model})
+    with pytest.raises(UserError, match=r"model\.hidden: mlp takes list\[int\]"):
+        create_model(MODELS, spec, make_images())

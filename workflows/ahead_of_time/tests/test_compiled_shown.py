@@ -8,7 +8,7 @@ import msgspec
 import pandas as pd
 import pytest
 from made_compilations import refused
-from test_compiled_bounds import measured, over
+from test_compiled import measured, over
 from workspace import FOLDERS
 
 import show

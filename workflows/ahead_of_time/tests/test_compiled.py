@@ -1,11 +1,14 @@
-"""Compiled steps: bounds by hand, published times beside them, efficiency, validation, records."""
+"""Which steps are compiled; programs read by hand: collectives, memory, bounds, times beside them."""
 
+import copy
 import json
 
 import msgspec
 import pandas as pd
 import pytest
+import yaml
 from made_compilations import COST, STEP, compilation, refused
+from workspace import CONFIG, ROOT, jobs
 
 from ahead_of_time.bounds import (
     STRONG,
@@ -18,10 +21,125 @@ from ahead_of_time.bounds import (
     table,
     validated,
 )
+from ahead_of_time.hlo import collectives_of, traffic
+from ahead_of_time.plan import plan_of
 from ahead_of_time.records import Compilation, MeasuredStep
 from paragone.base.errors import UserError
 from paragone.base.typed_json import read
 from paragone.config.numbers import Protocol, Row
+
+FOLDER = ROOT / "workflows/ahead_of_time"
+BLOCK = yaml.safe_load((FOLDER / "config.yaml").read_text())["ahead_of_time"]
+
+
+def config_of(**row: object) -> dict:
+    """The config with one published row, of fashion-cnn on the TPU of the sources."""
+    usual = {"workload": "fashion-cnn", "backend": "jax", "target": "tpu-v2-8"}
+    block = copy.deepcopy(BLOCK) | {"published": [usual | row], "scaling": [], "measured": []}
+    return CONFIG | {"ahead_of_time": block}
+
+
+def test_a_step_is_exported_once_for_all_targets_of_as_many_devices():
+    plan = plan_of(config_of(target=["tpu-v2-8", "tpu-v3-8", "v100-1"], global_batch=[1024, 2048]))
+    assert len(plan.published) == 6
+    found = {(spec.replicas, spec.global_batch) for spec in plan.steps.values()}
+    assert found == {(8, 1024), (8, 2048), (1, 1024), (1, 2048)}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"workload": "none"}, r"published\[0\]\.workload"),
+        ({"backend": "none"}, r"published\[0\]\.backend"),
+        ({"target": "none"}, r"published\[0\]\.target: there is no 'none'; known are tpu-v2-8"),
+        ({"backend": "torch"}, "steps of engine 'torch' cannot be exported"),
+        ({"global_batch": 1001}, "1001 does not divide over 8"),
+        ({"batch": 8}, "unknown field `batch`"),
+    ],
+)
+def test_what_is_wrong_is_one_message_that_names_the_key(row, words):
+    with pytest.raises(UserError, match=words):
+        plan_of(config_of(**row))
+
+
+def test_jobs_of_the_default(tmp_path):
+    found = jobs(["--snakefile", FOLDER / "Snakefile", "--cores", "2"], tmp_path)
+    plan = plan_of(CONFIG | {"ahead_of_time": BLOCK})
+    assert found["compile_step"] == len({*plan.published, *plan.scaling})
+    assert found["measure_step"] == len(plan.measured)
+
+
+HLO = """
+ENTRY %main {
+  %p = (f32[128,10]{1,0:T(8,128)}, f32[]) all-reduce(%a, %b), replica_groups=mesh['x'=2,'y'=4] {'y'}
+  %x = bf16[64]{0} all-gather(%c), replica_groups=[2,4]<=[8], dimensions={0}
+  %y = (f32[8]{0}, f32[64]{0}) all-gather-start(%d), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}
+  %z = f32[64]{0} all-gather-done(%y)
+  ROOT %r = pred[3]{0} all-reduce(%e), replica_groups={}, to_apply=%or
+  %fusion.1 = f32[2]{0} fusion(%p), metadata={op_name="all-reduce("}
+}
+"""
+
+
+def test_collectives_in_every_form_that_hlo_has():
+    collectives = collectives_of(HLO, devices=8)
+    assert [(each.kind, each.bytes, each.group) for each in collectives] == [
+        ("all-reduce", 128 * 10 * 4 + 4, 4),
+        ("all-gather", 128, 4),
+        ("all-gather", 256, 8),
+        ("all-reduce", 3, 8),
+    ]
+
+
+TRAFFIC = """
+%fused (p: f32[4]) -> f32[4] {
+  ROOT %inside = f32[1024]{0} add(%p, %p)
+}
+
+ENTRY %main (a: f32[128,10]) -> f32[8] {
+  %a = f32[128,10]{1,0:T(8,128)} parameter(0)
+  %near = f32[128,10]{1,0:T(8,128)S(1)} fusion(%a), kind=kLoop, calls=%fused
+  %pair = (f32[256]{0:T(128)}, f32[64]{0:T(64)S(1)}) fusion(%near, %a), kind=kLoop, calls=%fused
+  %far = f32[256]{0:T(128)} get-tuple-element(%pair), index=0
+  %copy-start = (f32[256]{0:T(128)S(1)}, f32[256]{0:T(128)}, u32[]{:S(2)}) copy-start(%far)
+  %copy-done = f32[256]{0:T(128)S(1)} copy-done(%copy-start)
+  ROOT %out = f32[8]{0:T(8)} fusion(%copy-done), kind=kLoop, calls=%fused
+}
+"""
+
+
+def test_traffic_is_that_of_main_memory_in_whole_tiles():
+    whole = 4 * 128 * 128  # f32[128,10] in tiles of 8 x 128
+    expected = whole + (whole + 4 * 256) + 4 * 256 + 4 * 8
+    assert traffic(TRAFFIC) == expected
+
+
+LIBRARY = """
+%inside (q: f32[100]) -> f32[100] {
+  %q = f32[100]{0} parameter(0)
+  ROOT %twice = f32[100]{0} fusion(%q), kind=kLoop, calls=%fused
+}
+
+ENTRY %main (a: f32[100], w: f32[10]) -> f32[100] {
+  %a = f32[100]{0} parameter(0)
+  %w = f32[10]{0} parameter(1)
+  %conv = (f32[50]{0}, u8[9000]{0}) custom-call(%a, %w), custom_call_target="__cudnn$convForward"
+  %out = f32[50]{0} get-tuple-element(%conv), index=0
+  %all = f32[100]{0} fusion(%out), kind=kLoop, calls=%fused
+  ROOT %end = f32[100]{0} call(%all), to_apply=%inside
+}
+"""
+
+
+def test_traffic_of_a_gpu_has_the_calls_of_libraries_and_what_is_called_inside():
+    """Without the bytes that the library works with; 100 + 10 + 50, 50 + 100, 100 + 100 floats."""
+    assert traffic(LIBRARY) == 4 * (160 + 150 + 200)
+
+
+def test_a_cache_may_keep_so_much_of_each_array():
+    """Of 400, 40 and 200 bytes a cache of 100 leaves 300, 0 and 100."""
+    assert traffic(LIBRARY, cache=100) == 300 + 0 + 100 + (100 + 300) + (300 + 300)
+    assert traffic(LIBRARY, cache=400) == 0
 
 
 def test_a_bound_by_hand():
