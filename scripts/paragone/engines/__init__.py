@@ -89,6 +89,7 @@ class Reports(Protocol):
 
     def reset_peak_memory(self) -> None:
         """Restart the count of `peak_device_memory`, if the framework can."""
+        return
 
     def peak_device_memory(self) -> int | None:
         """Return the peak of allocated bytes of a device; None if the framework does not count them."""

@@ -415,8 +415,8 @@ class TensorFlow(Reports):
         )
 
     def unsupported(self, error: Exception) -> bool:
-        lacking = isinstance(error, tf.errors.UnimplementedError)
-        return lacking and "determinis" in error.message.lower()
+        lacking = tf.errors.UnimplementedError
+        return isinstance(error, lacking) and "determinis" in error.message.lower()
 
     def save(self, folder: Path) -> None:
         self._checkpoint().write(str(folder / "state"))
