@@ -18,7 +18,7 @@ from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
 from paragone.config.plan import FIGURES, TABLES, Plan
-from paragone.config.read import fill, read
+from paragone.config.read import merged, read
 
 START = time.time()
 mend_shell()
@@ -36,7 +36,7 @@ try:
     for path in workflow.configfiles:
         read(Path(path))  # Snakemake takes what `read` refuses
     if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
-        fill(config, DEFAULTS)
+        config.update(merged(DEFAULTS, config))
     PLAN = Plan(config, PROJECT, workflow.is_main_process)
 except Exception as error:
     raise WorkflowError(f"config: {message_of(error)}") from None

@@ -17,7 +17,7 @@ from paragone.base.errors import UserError
 from paragone.config import schema
 from paragone.config.engines import ENGINES, LOADERS
 from paragone.config.plan import Plan
-from paragone.config.read import fill, read
+from paragone.config.read import merged, read
 from paragone.config.validate import validate
 from paragone.models import create_model
 
@@ -40,8 +40,7 @@ def message(config: dict) -> str:
 
 @pytest.mark.parametrize("preset", sorted(ROOT.glob("presets/*.yaml")), ids=lambda path: path.stem)
 def test_presets_are_valid_and_only_change_what_is_there(preset):
-    config = read(preset)
-    fill(config, copy.deepcopy(DEFAULTS))
+    config = merged(copy.deepcopy(DEFAULTS), read(preset))
     assert Plan(config, ROOT).experiments
     # Some have experiments of their own, with their own name.
     added = set(config["experiments"]) - set(CONFIG["experiments"])
@@ -204,12 +203,11 @@ def test_missing_file_is_named(tmp_path):
         read(tmp_path / "none.yaml")
 
 
-def test_fill_adds_what_is_missing_and_keeps_the_rest():
-    config = {"seed": 5, "data": {"source": "real"}, "experiments": {"one": {"matrix": [1]}}}
-    fill(config, {"seed": 0, "data": {"source": "auto", "folder": "data"}, "title": "x"})
-    fill(config, {"experiments": {"one": {"matrix": [2]}}})
+def test_an_overlay_wins_at_any_depth():
+    block = {"seed": 0, "data": {"source": "auto", "folder": "data"}, "one": {"matrix": [2]}}
+    over = {"seed": 5, "data": {"source": "real"}, "one": {"matrix": [1]}, "title": None}
     data, one = {"source": "real", "folder": "data"}, {"matrix": [1]}
-    assert config == {"seed": 5, "data": data, "experiments": {"one": one}, "title": "x"}
+    assert merged(block, over) == {"seed": 5, "data": data, "one": one, "title": None}
 
 
 def test_the_config_of_the_tests_is_what_the_workflow_reads():

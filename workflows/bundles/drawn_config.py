@@ -14,7 +14,7 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 from bundle_archive import Listing, read_config
 from paragone.base.errors import UserError
 from paragone.config.papers import with_papers
-from paragone.config.read import fill, read
+from paragone.config.read import merged, read
 
 LABEL = re.compile(r"\w[\w.-]*")
 KEPT = ("runs", "contests")  # folders of records, which stay beside what is drawn
@@ -64,8 +64,7 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     The experiment of the primary question comes first. Where two bundles have the same experiment, the first
     bundle decides how it is drawn.
     """
-    whole = {**config}
-    fill(whole, read(PROJECT / "config.yaml"))
+    whole = merged(read(PROJECT / "config.yaml"), config)
     with_papers(whole, PROJECT)
     configs = [own for _, own in bundles.values()]
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}

@@ -12,7 +12,7 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 
 from paragone.base.errors import UserError
 from paragone.config.papers import Paper, papers_of
-from paragone.config.read import fill, read
+from paragone.config.read import merged, read
 
 SEEDS = 20  # runs of each workload by default
 FEWEST = 3  # `FEWEST_RUNS` of analysis/prediction.py, which imports pandas
@@ -25,11 +25,10 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
     them, on the backend `baseline`. `seeds` of the config: how many runs of each, `SEEDS` by default.
     Raises `UserError` where no number of a paper needs a spread, or `seeds` is no such number.
     """
-    whole = {**config}
+    whole = merged(read(PROJECT / "config.yaml"), config)
     seeds = whole.pop("seeds", SEEDS)
     if not isinstance(seeds, int) or seeds < FEWEST:
         raise UserError(f"seeds: {seeds!r} is not a whole number of {FEWEST} or more")
-    fill(whole, read(PROJECT / "config.yaml"))
     whole |= {
         "reduced": None,
         "speed_window": {"seconds": 0, "limit_seconds": 1},

@@ -15,7 +15,7 @@ from msgspec import field
 
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
-from paragone.config.read import read
+from paragone.config.read import merged, read
 from paragone.config.schema import (
     Closed,
     Dataset,
@@ -128,13 +128,6 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     for paper in (*named, *others):
         _check_margins(paper, config["margins"])
     return [*named, *others]
-
-
-def merged(block: Any, over: Any) -> Any:
-    """`block` with what `over` says otherwise, at any depth; both stay as they are."""
-    if not (isinstance(block, dict) and isinstance(over, dict)):
-        return over
-    return block | {key: merged(block.get(key), value) for key, value in over.items()}
 
 
 def read_paper(folder: Path) -> Paper:

@@ -81,10 +81,8 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def fill(config: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """Add to `config`, in place, what only `defaults` has, at every depth."""
-    for key, value in defaults.items():
-        if key not in config:
-            config[key] = value
-        elif isinstance(value, dict) and isinstance(config[key], dict):
-            fill(config[key], value)
+def merged(block: Any, over: Any) -> Any:
+    """`block` with what `over` says otherwise, at any depth; both stay as they are."""
+    if not (isinstance(block, dict) and isinstance(over, dict)):
+        return over
+    return block | {key: merged(block.get(key), value) for key, value in over.items()}
