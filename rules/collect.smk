@@ -36,7 +36,6 @@ rule collect_runs:
         rules=PLAN.path("rules/schemas/compliance.csv"),
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
-        manifests=lambda wildcards: PLAN.manifests(wildcards.experiment),
         contests=lambda wildcards: PLAN.timings(wildcards.experiment),
         products="<results>/tables/device_matmul/matmul.parquet",
     output:
@@ -64,7 +63,6 @@ rule collect_runs:
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
-            --manifests {input.manifests:q} \
             --contests {input.contests:q} \
             --products {input.products:q} \
             --violations {output.violations:q} \

@@ -9,7 +9,7 @@ import msgspec
 from paragone.analysis import contests, tidy
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.records import contest_record, parity_reports
+from paragone.records import parity_reports, record
 from paragone.reporting import footnotes, screen
 from paragone.reporting.answers import from_tables, of_contests, to_text
 from paragone.reporting.inputs import add_labels
@@ -63,7 +63,7 @@ def _answer_all(options: argparse.Namespace) -> None:
 
 
 def _answer_first(options: argparse.Namespace) -> None:
-    records = [contest_record.read(path) for path in options.contests]
+    records = [record.read_contests(path) for path in options.contests]
     rounds = contests.rounds(records, "", parity_reports.read_parity(options.parity))
     section = of_contests(options.title, rounds, dict(options.labels), options.baseline)
     text = to_text([section], footnotes.headline(rounds))

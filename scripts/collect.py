@@ -13,10 +13,9 @@ from typing import Any
 from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
-from paragone.records import contest_record, parity_reports
-from paragone.records.compliance import describe, write
+from paragone.records import parity_reports, record
+from paragone.records.compliance import REMARK, describe, write
 from paragone.records.measurements import Products
-from paragone.records.rules import REMARK
 
 
 @entry_point
@@ -37,7 +36,6 @@ def main(arguments: list[str] | None = None) -> None:
     runs.add_argument("--parity", **if_any, metavar="workload.json", help=text)
     text = "of `collect.py products`; no shares of the peak without it"
     runs.add_argument("--products", type=Path, metavar="matmul.parquet", help=text)
-    runs.add_argument("--manifests", **if_any, metavar="manifest.json")
     text = "records of contests, which the speeds of their variants come from"
     runs.add_argument("--contests", **if_any, metavar="record.json", help=text)
     text = "to write: measurement rules that records break; an invalid run enters no median"
@@ -66,21 +64,26 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _collect_runs(options: argparse.Namespace) -> None:
-    broken, timed = [], [contest_record.read(path) for path in options.contests]
+    found = compliance.Checked()
     if options.violations:
-        runs_of = {options.experiment: {path.parent.name for path in options.records}}
-        runs_of[options.experiment] |= {record.question for record in timed}
         paths = [*options.records, *options.contests]
-        broken = compliance.find(paths, options.parity, options.manifests, runs_of)
-        print(describe(broken, len(paths)))
+        runs_of = {path.parent.name for path in options.records}
+        runs_of |= {path.parents[1].name for path in options.contests}
+        found = compliance.find(paths, options.parity, {options.experiment: runs_of})
+        print(describe(found.violations, len(paths)))
+    else:
+        found.runs += map(record.read, options.records)
+    # With a record of contests that cannot be read speeds would be lost unseen.
+    if len(found.contests) < len(options.contests):
+        found.contests = [*map(record.read_contests, options.contests)]
     parity = parity_reports.read_parity(options.parity)
-    rounds = contests.rounds(timed, options.experiment, parity)
+    rounds = contests.rounds(found.contests, options.experiment, parity)
     runs, epochs = tidy.tables(
-        tidy.read_records(options.records, broken),
+        found.runs,
         options.experiment,
         parity,
         tidy.read(options.products) if options.products else None,
-        broken,
+        found.violations,
         rounds,
     )
     tidy.write(runs, options.runs)
@@ -88,7 +91,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
     if options.rounds:
         tidy.write(rounds, options.rounds)
     if options.violations:
-        write(broken, options.violations)
+        write(found.violations, options.violations)
 
 
 def _join(options: argparse.Namespace) -> None:
@@ -104,8 +107,8 @@ def _collect_products(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    records, parity, manifests, experiments = compliance.in_folder(options.folder)
-    broken = compliance.find(records, parity, manifests, experiments)
+    records, parity, experiments = compliance.in_folder(options.folder)
+    broken = compliance.find(records, parity, experiments).violations
     print(describe(broken, len(records)))
     if any(violation.severity != REMARK for violation in broken):
         sys.exit(1)

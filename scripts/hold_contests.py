@@ -19,7 +19,7 @@ from paragone.base.processes import IN_FILE, in_file
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
-from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended, write
+from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
 from paragone.timing.turns import Turns, Variant
 from paragone.training.results import data_read
 from paragone.workers.free_cores import free_cores
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
         text = f"contest {number} of at most {record.planned}: {contest.seconds:.0f} s"
         print(f"[{options.question}] {text}", flush=True)
     record.ended = reason
-    write(record, options.record)
+    typed_json.write(typed_json.sealed(record), options.record)
     for kept in options.record.parent.glob("contest-*.json"):
         kept.unlink()
 

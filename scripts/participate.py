@@ -1,16 +1,22 @@
 """Train as a worker of one variant in a contest, whenever the coordinator on standard input says so."""
 
+import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed
 from paragone.engines import keep_programs
 from paragone.machine import limits
-from paragone.timing.messages import link
-from paragone.timing.participant import take_turns
+from paragone.models.weights import digest
+from paragone.timing.messages import Ended, Failed, Ready, Trained, Turn, link, receive, send
 from paragone.training.clocks import Ledger
-from paragone.training.worker import blaming_own_model, join
+from paragone.training.counts import Counts
+from paragone.training.loop import Worker, build, failure_of, warm_up
+from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import worker_parser
 
@@ -31,7 +37,41 @@ def main(arguments: list[str] | None = None) -> None:
     with meeting.reporting():
         worker = join(options, spec, meeting, ledger)
         with blaming_own_model(spec):
-            take_turns(worker, coordinator)
+            try:
+                take_turns(worker, coordinator)
+            except Exception as error:
+                if (failure := failure_of(worker.engine, error)) is None:
+                    raise
+                send(coordinator, Failed(*failure))  # a result
+
+
+def take_turns(worker: Worker, coordinator: Connection) -> None:
+    """Get ready and train the steps of every turn, until a turn of none; the state is then restored."""
+    engine, spec, dataset = worker.engine, worker.spec, worker.dataset
+    process = worker.processes[worker.world.rank]
+    model, modes = build(worker)
+    first_steps = warm_up(worker)
+    before = engine.snapshot()
+    send(coordinator, Ready(process, model, engine.devices, modes, first_steps))
+    epoch = 0  # epochs of their own order and augmentation, at the rates of the first
+    while steps := receive(coordinator, Turn).steps:
+        seconds, counted = [], []
+        for length in (1, 1 + steps):
+            epoch += 1
+            counts = Counts(engine, spec, dataset, epoch, length)
+            batches = counts.over(train_batches(dataset, spec, epoch, engine.shard, length))
+            rates = spec.learning_rates(1, length)
+            begin = time.perf_counter()
+            engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, length)
+            seconds.append(time.perf_counter() - begin)
+            counted.append((counts.updates, counts.batches))
+        updates, drawn = map(sum, zip(*counted, strict=True))
+        first, second = seconds
+        send(coordinator, Trained(steps, first, second, updates, drawn))
+    engine.restore(before)
+    restored = digest(engine.weights()) == model.initial_weights
+    process = used(worker, process, engine.peak_device_memory())
+    send(coordinator, Ended(process, restored))
 
 
 if __name__ == "__main__":

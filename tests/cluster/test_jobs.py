@@ -17,7 +17,7 @@ from workspace import ROOT, Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand, timed_in_turn
 from paragone.config.run_spec import requested
-from paragone.records import contest_record, record
+from paragone.records import record
 from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.full
@@ -165,7 +165,7 @@ def test_variants_take_turns_on_one_node(submitted, cluster):
     (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
     path = f"results/contests/{question.name}/1/record.json"
     made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
-    (contest,) = contest_record.read(made / path).contests
+    (contest,) = record.read_contests(made / path).contests
     assert [each.status for each in contest.contestants] == ["completed"] * 2
     assert (contest.together, len(contest.windows)) == (True, 4)
     job = cluster.jobs()[-1]

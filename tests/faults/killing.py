@@ -19,9 +19,8 @@ from workspace import (
     wait_for,
 )
 
-from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
-from paragone.records import record, rules
+from paragone.records import compliance, record
 from paragone.records.run_record import RunRecord
 
 EPOCHS = 6
@@ -137,11 +136,11 @@ def alike(first: RunRecord, second: RunRecord) -> None:
     for measured, again in zip(first.epochs, second.epochs, strict=True):
         for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
             assert getattr(again, key) == getattr(measured, key)
-    assert not broken(second, rules.INVALID)
+    assert not broken(second, compliance.INVALID)
 
 
 def broken(made: RunRecord, *severities: str) -> set[str]:
     """The rules of these severities that a record breaks."""
-    table = rules.table()
+    table = compliance.table()
     of = [rule for rule in compliance.OF_RECORD if table[rule].severity in severities]
     return {rule for rule in of if list(compliance.OF_RECORD[rule](made))}

@@ -12,8 +12,8 @@ from workspace import Arrays, changed, command, environment, make_spec, succeed,
 from paragone.base import plugin_folders
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.records import contest_record
 from paragone.records.compliance import of_contests
+from paragone.records.record import read_contests
 
 pytestmark = pytest.mark.full
 
@@ -49,7 +49,7 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
     """One variant has two workers, another a device that is not there."""
     specs = [spec_of("torch"), spec_of("torch-ddp", 2), spec_of("tensorflow-tpu")]
     succeed(line_of(small, tmp_path, specs, contests=1, rounds=3))
-    record = contest_record.read(tmp_path / "record.json")
+    record = read_contests(tmp_path / "record.json")
     (contest,) = record.contests
     assert (record.planned, record.ended) == (1, "contests")
     assert contest.together
@@ -68,7 +68,7 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
     text = (tmp_path / "record.json").read_text()
     (tmp_path / "record.json").write_text(text.replace('"round": 1', '"round": 2', 1))
     with pytest.raises(UserError, match="was changed after it was written"):
-        contest_record.read(tmp_path / "record.json")
+        read_contests(tmp_path / "record.json")
 
 
 @pytest.mark.injects("a variant killed or stopped")
@@ -79,7 +79,7 @@ def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
         victim = wait_for(lambda: next((p for p in participants(run) if warm(p)), None), run)
         victim.kill()
         assert run.wait(120) == 0
-    (contest,) = contest_record.read(tmp_path / "record.json").contests
+    (contest,) = read_contests(tmp_path / "record.json").contests
     failed = [each for each in contest.contestants if each.status == "failed"]
     assert len(failed) == 1
     assert "SIGKILL" in failed[0].reason
@@ -105,7 +105,7 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert not (tmp_path / "record.json").exists()
     first = kept.read_bytes()
     succeed(line)
-    contests = contest_record.read(tmp_path / "record.json").contests
+    contests = read_contests(tmp_path / "record.json").contests
     assert len(contests) == 2
     assert contests[0].started in first.decode()
     assert contests[0].started < contests[1].started
@@ -144,7 +144,7 @@ def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(s
     line = line_of(small, tmp_path, [spec, spec])
     printed = succeed(line, **{plugin_folders.VARIABLE: str(plugin)})
     assert printed.count("not enough memory for all at once") == 1
-    for contest in contest_record.read(tmp_path / "record.json").contests:
+    for contest in read_contests(tmp_path / "record.json").contests:
         assert not contest.together
         assert [each.status for each in contest.contestants] == ["completed"] * 2
         order = [window.contestant for window in contest.windows]

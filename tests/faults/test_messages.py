@@ -4,7 +4,8 @@ import re
 import shutil
 
 import pytest
-from workspace import call, changed, make_spec, refused, train_command
+from parity.probing import probe_command
+from workspace import Arrays, call, changed, make_spec, refused, train_command
 
 SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
 DDP = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
@@ -18,13 +19,14 @@ def refuses(line: list[str], folder, *words: str) -> None:
 
 
 def test_missing_data_are_found_before_the_framework_is_imported(small, tmp_path):
-    line = train_command(SPEC, small, tmp_path / "run")
-    line[line.index("--manifest") + 1] = str(tmp_path / "gone.json")
-    done = call([line[0], "-X", "importtime", *line[1:]])
-    refused(done, str(tmp_path / "gone.json"), "is missing", "serialize")
-    imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
-    assert "numpy" in imported
-    assert "torch" not in imported
+    gone = Arrays(tmp_path / "gone.json", small.folder)
+    probe = probe_command([SPEC], [gone], [tmp_path / "probe.npz"])
+    for line in (train_command(SPEC, gone, tmp_path / "run"), probe):
+        done = call(line, PYTHONPROFILEIMPORTTIME="1")
+        refused(done, str(gone.manifest), "is missing", "serialize")
+        imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+        assert "numpy" in imported
+        assert "torch" not in imported
 
 
 @pytest.mark.parametrize(

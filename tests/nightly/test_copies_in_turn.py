@@ -12,7 +12,7 @@ import pytest
 from workspace import CONFIG, ROOT, succeed, write_files
 
 from paragone.analysis import contests, pairwise
-from paragone.records import contest_record
+from paragone.records.record import read_contests
 
 REPETITIONS = 10
 pytestmark = pytest.mark.alone
@@ -89,7 +89,7 @@ def relations(folder: Path, backend: str, engine: str, strategy: str, share: flo
         line += ["--config", f"pathvars={{results: {results}}}"]
         succeed(line, timeout=1200, cwd=folder)
         (path,) = folder.glob(f"{results}/contests/*/1/record.json")
-        record = contest_record.read(path)
+        record = read_contests(path)
         proven = {("fashion-cnn", name): True for name in (backend, "again")}
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
         assert row["n"] >= 3, row

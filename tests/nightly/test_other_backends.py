@@ -3,8 +3,7 @@
 import os
 
 import pytest
-from faults.test_clocks_that_jump import clock, jumps  # noqa: F401 - a fixture
-from faults.test_disk import full_disk
+from faults.test_clocks_and_disks import clock, full_disk, jumps  # noqa: F401 - a fixture
 from faults.test_strangers import listens
 from privileged import needs_root
 from workspace import INDUCTOR, make_spec, succeed, train_command

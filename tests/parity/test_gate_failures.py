@@ -20,13 +20,8 @@ def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
     return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
 
 
-def test_a_probe_without_its_data_is_refused_before_the_framework_is_imported(fashion, tmp_path):
-    gone = Arrays(tmp_path / "gone.json", fashion.folder)
-    done = call(probes(gone, tmp_path, first={}), PYTHONPROFILEIMPORTTIME="1")
-    refused(done, "gone.json", "is missing")
-    imported = {text.rpartition("|")[2].strip() for text in done.stderr.splitlines()}
-    assert "numpy" in imported
-    assert "torch" not in imported
+def test_a_probe_of_other_data_or_outputs_is_refused(fashion, tmp_path):
+    """Of data that are not there: faults/test_messages.py."""
     other = probes(fashion, tmp_path, first={}, second={"dataset": "reuters"})
     refused(call(other), "--manifests", "'reuters'")
     refused(call([*other, "--outputs", "third.npz"]), "--outputs: 3 for 2 --specs")

@@ -13,7 +13,7 @@ from workspace import CONFIG, job_stats
 import collect
 from paragone.analysis import compliance
 from paragone.parity.compare import TOLERANCES
-from paragone.records import contest_record, run_metrics
+from paragone.records import record, run_metrics
 from paragone.reporting.answers import read
 
 PLAN = Plan("smoke")
@@ -239,7 +239,7 @@ def test_frameworks_count_the_same_operations_each_by_its_own_counter(completed)
 def test_contests_time_the_primary_question(results):
     """All its variants, in every round of each contest, restored at the end."""
     (path,) = PLAN.timings(PLAN.primary)
-    made = contest_record.read(results.parent / path.replace("<results>", "results"))
+    made = record.read_contests(results.parent / path.replace("<results>", "results"))
     variants = [spec.backend.name for spec in PLAN.timed[made.question].variants]
     rounds = PLAN.config["contest"]["rounds"]
     assert len(made.contests) == made.planned == 1

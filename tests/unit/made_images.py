@@ -20,7 +20,7 @@ def number_images(train: int = 100, test: int = 50, side: int = 1) -> Dataset:
     indices = np.arange(max(train, test), dtype=np.int32)
     images = indices.astype(np.uint8).reshape(-1, 1, 1, 1) + np.zeros((side, side, 1), np.uint8)
     splits = images[:train], indices[:train], images[:test], indices[:test]
-    return Dataset("d", "real", "e", *splits, ("a", "b", "c"), None, "0" * 64)
+    return Dataset("fashion_mnist", "real", "e", *splits, ("a", "b", "c"), None, "0" * 64)
 
 
 def _made(shape: tuple, below: int, dtype: type, vocabulary: int | None, *counts: int) -> Dataset:

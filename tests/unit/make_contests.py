@@ -12,9 +12,9 @@ from unit.make_records import FIRST_STEPS, MODEL, make_data
 from workspace import make_spec
 
 from paragone.analysis.contests import COLUMNS
+from paragone.base import typed_json
 from paragone.base.typed_json import digest_of_others, typed
 from paragone.config.run_spec import Spec
-from paragone.records import contest_record
 from paragone.records.contest_record import ContestsRecord
 
 QUESTION = "fashion-conv.b1000.float32.abcd1234"
@@ -36,7 +36,7 @@ def write_contests(results: Path, session: int, record: ContestsRecord) -> Path:
     """Write a record of contests where the workflow does."""
     path = results / f"contests/{record.question}/{session}/record.json"
     path.parent.mkdir(parents=True)
-    contest_record.write(record, path)
+    typed_json.write(typed_json.sealed(record), path)
     return path
 
 

@@ -1,16 +1,17 @@
 """A folder of results that obeys every measurement rule, and programs run over it."""
 
 import copy
-import hashlib
 import json
 from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 from unit.make_records import make_record, sealed, set_times, write_parity
 from workspace import changed, make_spec
 
-from paragone.analysis import compliance
+import collect
+from paragone.analysis import compliance, tidy
 from paragone.records.compliance import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
@@ -45,9 +46,6 @@ def valid_records(seeds=SEEDS, backends=BACKENDS) -> list[dict]:
         record["spec"] = json.loads(spec.to_json())
         record["run"] = spec.name
         record["schedule"] = {"place": len(made) + 1, "of": len(cells)}
-        record["processes"][0]["config_sha256"] = spec.sha256
-        for part in (record["data"], record["processes"][0]):
-            part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
         record["model"]["initial_weights"] = f"{seed + 1:064x}"
         record["model"]["final_weights"] = f"{1000 * seed + len(made) + 100:064x}"
         clock = set_times(record, clock) + timedelta(seconds=2)
@@ -70,16 +68,22 @@ def write_results(folder: Path, records: list[dict], **passed: bool | None) -> P
 
 def find(folder: Path) -> list[Violation]:
     """What the compliance program finds in a folder."""
-    return compliance.find(*compliance.in_folder(folder))
+    return compliance.find(*compliance.in_folder(folder)).violations
+
+
+def run_collect(
+    folder: Path, records: list[Path], parity: list[Path], *options: object
+) -> list[pd.DataFrame]:
+    """The runs and epochs of records, as the program collects them."""
+    outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
+    line = ["runs", "--experiment", "one", "--records", *records, "--parity", *parity]
+    line += ["--runs", outputs[0], "--epochs", outputs[1], *options]
+    collect.main([str(word) for word in line])
+    return [tidy.read(path) for path in outputs]
 
 
 VALID = valid_records()
 FIRST = VALID[0]["run"]  # torch, seed 0
-
-
-def broken_rules(folder: Path) -> set[str]:
-    """The ids of the rules that a folder breaks."""
-    return {one.rule for one in find(folder)}
 
 
 def add_up(record: dict) -> None:

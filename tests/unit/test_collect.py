@@ -1,4 +1,7 @@
-"""From records to tables: nothing is lost, nothing unproven gets a speed, errors name the file."""
+"""A record that cannot be right is refused; of others nothing is lost, and nothing unproven gets a speed."""
+
+import copy
+import json
 
 import numpy as np
 import pandas as pd
@@ -14,28 +17,22 @@ from make_records import (
     write_parity,
     write_records,
 )
+from make_results import run_collect
+from msgspec import to_builtins
+from msgspec.structs import replace
+from workspace import put
 
-import collect
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of, shares_cores
 from paragone.analysis.pairwise import differences
+from paragone.base import typed_json
 from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
+from paragone.records import record
+from paragone.records.run_record import FirstSteps
+from paragone.training import results
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
-
-
-def run_collect(folder, made, parity, experiment="one"):
-    runs, epochs = (folder / f"{experiment}.{kind}.parquet" for kind in ("runs", "epochs"))
-    collect.main(
-        [
-            *("runs", "--experiment", experiment),
-            *("--records", *map(str, write_records(folder, made))),
-            *("--parity", *map(str, parity)),
-            *("--runs", str(runs), "--epochs", str(epochs)),
-        ]
-    )
-    return tidy.read(runs), tidy.read(epochs)
 
 
 def passing(folder, **failed):
@@ -43,10 +40,107 @@ def passing(folder, **failed):
     return [write_parity(folder, "fashion-conv", verdicts)]
 
 
+VALID = {
+    "of one start": make_record("torch"),
+    "resumed": make_record("torch-xla", resumed_at=2, replicas=8, global_batch=1024, target=0.5),
+    "of two workers": make_record("torch-ddp", replicas=2, resumed_at=2),
+    "of one epoch": make_record("torch", epochs=1),
+    "failed": make_record("torch", status="crashed"),
+}
+BASE = make_record("torch", epochs=3, target=0.5, resumed_at=2)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("processes.0.started", "2026-13-01T00:00:00+00:00", "started"),
+        ("epochs.1.epoch", 3, "epochs"),
+        ("epochs.0.train_accuracy", 1.5, "train_accuracy"),
+        ("epochs.0.test_accuracy", -0.1, "test_accuracy"),
+        ("data.dataset", "reuters", "data.dataset"),
+        ("processes.1.manifest_sha256", "c" * 64, "processes"),
+        ("run", "../up", "run"),
+        ("processes", [], "processes"),
+    ],
+)
+def test_wrong_value(path, value, words):
+    broken = copy.deepcopy(BASE)
+    put(broken, path, value)
+    with pytest.raises(ValueError, match=words):
+        typed([broken])
+
+
+@pytest.mark.parametrize("prefix", ["", "processes.0.", "processes.0.load.", "epochs.0."])
+def test_unknown_and_missing_keys_are_named(prefix):
+    unknown, missing = copy.deepcopy(BASE), copy.deepcopy(BASE)
+    put(unknown, f"{prefix}colour", 1)
+    key = {"": "run", "processes.0.": "machine", "processes.0.load.": "before"}.get(prefix, "steps")
+    put(missing, f"{prefix}{key}", ...)
+    for broken, word in ((unknown, "colour"), (missing, key)):
+        with pytest.raises(ValueError, match=word):
+            typed([broken])
+
+
+def test_what_is_not_known_is_null():
+    unknown = copy.deepcopy(BASE)
+    for path in ("processes.0.git", "processes.0.load.life"):
+        put(unknown, path, None)
+    typed([unknown])
+
+
+# Writing and reading
+
+
+def test_the_time_of_an_epoch_that_was_not_finished_is_not_lost():
+    """A full memory ends a run in the middle of one: half a second of training, as much of evaluation."""
+    made = results.clocks(dict.fromkeys(PARTS, 0.5), [])
+    assert (made.window, made.other) == (0.5, 1.5)
+
+
+@pytest.mark.parametrize("kind", VALID)
+def test_a_record_is_read_as_it_was_written(tmp_path, kind):
+    (made,) = typed([VALID[kind]])
+    typed_json.write(typed_json.sealed(made), tmp_path / "new/record.json")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
+    read = record.read(tmp_path / "new/record.json")
+    assert read == made
+    assert to_builtins(read) == VALID[kind]
+
+
+def test_first_steps_that_nothing_bounds_are_refused():
+    compared = FirstSteps(None, {"weights": 1e-9}, {"weights": 1e-6})
+    assert compared.passed
+    with pytest.raises(ValueError, match="nothing is allowed for 'weights'"):
+        replace(compared, allowed={"inputs": 1e-6})
+
+
+def test_a_broken_record_is_never_written(tmp_path):
+    (broken,) = typed([BASE])
+    broken.clocks = replace(broken.clocks, window=-1.0)
+    with pytest.raises(ValueError, match="clocks"):
+        typed_json.write(broken, tmp_path / "record.json")
+    assert not list(tmp_path.iterdir())
+
+
+CHANGED = [json.dumps({**BASE, "run": 1}), json.dumps({**BASE, "reason": "of another run"})]
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", *CHANGED])
+def test_an_unreadable_record_is_one_error_that_names_it(tmp_path, content):
+    path = tmp_path / "record.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UserError, match=f"^{path}: not a valid record"):
+        record.read(path)
+
+
+# From records to tables
+
+
 def test_values_arrive_in_named_columns(tmp_path):
     accuracies = [0.5, 0.7, 0.9, 0.8]
     made = make_record(seed=3, target=0.8, resumed_at=2, epochs=4, accuracies=accuracies)
-    runs, epochs = run_collect(tmp_path, [made], passing(tmp_path))
+    runs, epochs = run_collect(tmp_path, write_records(tmp_path, [made]), passing(tmp_path))
     row = runs.iloc[0]
     assert list(runs.columns) == list(columns.RUN_COLUMNS)
     assert row["run"] == made["run"]
@@ -78,7 +172,7 @@ def test_without_parity_no_speed(tmp_path, passed, word):
     made = [make_record("torch"), make_record("torch-xla")]
     verdicts = {"torch": True} | ({} if passed is None else {"torch-xla": passed})
     parity = [write_parity(tmp_path, "fashion-conv", verdicts)]
-    runs, epochs = run_collect(tmp_path, made, parity)
+    runs, epochs = run_collect(tmp_path, write_records(tmp_path, made), parity)
     proven, unproven = (runs[runs["backend"] == name].iloc[0] for name in ("torch", "torch-xla"))
     assert unproven["parity"] == word
     assert unproven[columns.SPEED_COLUMNS].isna().all()
@@ -92,24 +186,10 @@ def test_without_parity_no_speed(tmp_path, passed, word):
 def test_a_run_whose_first_steps_fail_has_no_speed(tmp_path):
     made = make_record("torch")
     made["first_steps"]["deviations"]["updates"] = None  # not finite
-    runs, _ = run_collect(tmp_path, [sealed(made), make_record("torch", seed=1)], passing(tmp_path))
+    paths = write_records(tmp_path, [sealed(made), make_record("torch", seed=1)])
+    runs, _ = run_collect(tmp_path, paths, passing(tmp_path))
     assert runs["parity"].tolist() == ["failed", "passed"]
     assert runs["steady_examples_per_second"].isna().tolist() == [True, False]
-
-
-def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys):
-    path = write_records(tmp_path, [make_record()])[0]
-    path.write_text(path.read_text().replace('"status": "completed"', '"status": "fine"'))
-    outputs = [tmp_path / "runs.parquet", tmp_path / "epochs.parquet"]
-    line = ["runs", "--experiment", "one", "--records", path]
-    with pytest.raises(SystemExit) as stopped:
-        collect.main([str(word) for word in (*line, "--runs", outputs[0], "--epochs", outputs[1])])
-    message = capsys.readouterr().err
-    assert stopped.value.code == 1
-    assert str(path) in message
-    assert "$.status" in message
-    assert "Traceback" not in message
-    assert not any(output.exists() for output in outputs)
 
 
 def test_the_same_run_twice_is_an_error():

@@ -1,31 +1,50 @@
-"""The measurement rules: a valid folder passes; each planted fault is caught by the rule meant."""
+"""The measurement rules: a valid folder passes; each planted fault is caught by the rule meant, and shown."""
 
+import copy
 import csv
 import json
 import re
+import shutil
+from datetime import datetime
 
+import msgspec
+import pandas as pd
 import pytest
 from documents import anchors
-from make_results import FIRST, VALID, find, resume, valid_records, write_results
+from draw_figures import Drawing, texts_of
+from make_contests import sealed, valid_contests
+from make_processes import make_activity
+from make_records import LABELS, of_backend, set_times, typed
+from make_results import (
+    FIRST,
+    VALID,
+    add_up,
+    find,
+    resume,
+    run_collect,
+    valid_records,
+    write_results,
+)
+from make_tables import beside, write
+from workspace import put
 
-from paragone.analysis import compliance
+import collect
+from paragone.analysis import columns, compliance, tidy
+from paragone.analysis.contests import rounds
+from paragone.analysis.grouping import series_of
+from paragone.base import typed_json
 from paragone.config.run_spec import Spec
-from paragone.records import rules
-from paragone.records.compliance import OF_CONTEST, OF_CONTESTANT
+from paragone.records import compliance as rules
+from paragone.records.contest_record import ContestsRecord
 
 METHOD = rules.TABLE.parents[2] / "docs/method.md"
 
 
 def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
-    checked = [
-        "schema",
-        *compliance.OF_RECORD,
-        *(rule for rule in OF_CONTEST if rule not in compliance.OF_RECORD),
-        *compliance.OF_EXPERIMENT,
-        *compliance.OF_FILES,
-    ]
+    checked = {*rules.UNREADABLE, "name", *rules.OF_RECORD, *rules.OF_CONTEST}
+    checked |= {*compliance.OF_EXPERIMENT, *compliance.OF_FILES}
     assert sorted(checked) == sorted(rules.table())
-    assert {*OF_CONTESTANT} <= {*compliance.OF_RECORD}
+    assert {*rules.OF_CONTESTANT} <= {*rules.OF_RECORD}
     for rule in rules.table().values():
         assert rule.severity in rules.SEVERITIES
         assert rule.says
@@ -51,93 +70,61 @@ def test_tunings_and_precisions_have_the_same_seeds(tmp_path, change):
     made = valid_records(range(2), ["torch", "torch-ddp"])
     for one in made[1::2]:
         one["spec"] |= {"backend": made[0]["spec"]["backend"], **change}
-        spec = Spec.from_json(json.dumps(one["spec"]))
-        one["run"] = spec.name
-        one["processes"][0]["config_sha256"] = spec.sha256
+        one["run"] = Spec.from_json(json.dumps(one["spec"])).name
     assert find(write_results(tmp_path, made)) == []
 
 
 # One fault each, in the run of PyTorch and seed 0: what is set, and the rules it must break, exactly.
 VALUES = [
-    ("schema", 3, {"schema", "seeds"}),  # the seed of a record that cannot be read is missing
-    ("status", "fine", {"schema", "seeds"}),
-    ("spec.seed", 7, {"name", "seeds", "read"}),
-    ("spec.colour", "red", {"schema", "seeds"}),
-    ("spec.deterministic", False, {"name", "read"}),
-    ("spec.workload.train_examples", 60_001, {"name", "read", "examples"}),
-    ("spec.workload.evaluation", {"first": 10_001}, {"name", "read", "examples"}),
-    ("reason", "it rained", {"status"}),
-    ("status", "diverged", {"status"}),
-    ("epochs.3.train_loss", None, {"status"}),
-    ("data.source", "synthetic", {"data", "manifest", "one-edition"}),
-    ("devices.replicas", 2, {"devices"}),
-    ("devices", None, {"devices"}),
-    ("processes.0.threads", 3, {"threads", "one-setting"}),
+    ("schema", 3, {"schema"}),
+    ("status", "fine", {"schema"}),
+    ("spec.colour", "red", {"schema"}),
+    ("spec.workload.train_examples", 60_001, {"examples"}),
+    ("spec.workload.evaluation", {"first": 10_001}, {"examples"}),
+    ("processes.0.threads", 3, {"one-setting"}),
+    ("processes.0.software.numpy", "1.0", {"one-setting"}),
     ("processes.0.variables", {"MALLOC_ARENA_MAX": "1"}, {"tuning"}),
     ("clocks.other", 9.0, {"clock-sum"}),
     ("processes.0.age", 1.0, {"clock-sum", "time-of-day"}),
     ("processes.0.ended", "2026-01-01T00:00:00+00:00", {"time-of-day"}),
-    ("processes.0.started", "2026-01-01T00:00:00", {"schema", "seeds"}),
     ("epochs.0.train_seconds", 9.0, {"clock-sum", "epoch-clock"}),
-    ("processes.0.epochs.2.seconds", 9.0, {"epoch-clock"}),
     ("processes.0.epochs", [], set()),  # of a process that was not the first of its host
     ("processes.0.window", VALID[0]["processes"][0]["window"][:3], {"epoch-clock"}),
     ("processes.0.window.1.seconds", 1.0, {"epoch-clock"}),
-    ("window", [], {"epoch-clock"}),
     ("window.1.updates", 8, {"counted"}),
     ("window.1.batches", 1, {"counted"}),
-    ("epochs.1.epoch", 3, {"epochs"}),
-    ("processes.0.first_epoch", 2, {"processes", "epoch-clock"}),
-    ("processes.0.rank", 1, {"ranks", "clock-sum"}),
-    ("epochs.2.steps", 59, {"work"}),
-    ("epochs.3.learning_rate", 0.1, {"learning-rate"}),
     ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
     ("model.final_weights", VALID[0]["model"]["initial_weights"], {"weights"}),
     ("model.initial_weights", "c" * 64, {"initial-weights"}),
     ("model.parameters", 108_811, {"parameters"}),
-    ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
-    ("data.edition", "another", {"manifest", "one-edition"}),
-    ("processes.0.started", "2026-01-01T05:00:00+00:00", {"order", "time-of-day"}),
+    ("data.manifest_sha256", "c" * 64, {"same-data"}),
+    ("data.input_shape", [28, 28, 3], {"same-data"}),
+    ("data.edition", "another", {"one-edition"}),
     ("processes.0.load.life.busy", 12.5, {"isolation"}),
     ("processes.0.window.1.stolen", 2.1, {"isolation"}),
     ("processes.0.load.life.heat_throttles", 2, {"throttling"}),
     ("processes.0.load.life.accelerator_slowed", [0.1, 0.0], {"throttling"}),
     ("processes.0.modes.deterministic", False, {"modes"}),
     ("processes.0.modes.math_mode", "tf32", {"modes"}),
-    ("processes.0.machine.fingerprint", "d" * 64, {"fingerprint", "one-machine"}),
-    ("processes.0.cores", 3, {"threads"}),
-    ("data.input_shape", [28, 28, 3], {"manifest", "same-data"}),
-    ("data.test_examples", 5000, {"manifest", "same-data"}),
-    ("data.train_majority", 0.2, {"manifest"}),
+    ("processes.0.machine.fingerprint", "d" * 64, {"one-machine"}),
     ("processes.0.removed_variables", ["OMP_NUM_THREADS"], {"environment"}),
     ("processes.0.git.dirty", True, {"clean-code"}),
     ("processes.0.git.commit", "d" * 40, {"one-code"}),
-    ("processes.0.config_sha256", "d" * 64, {"read"}),
     ("efficiency.train_flop_per_example", 10_000, {"flop"}),
     ("first_steps.deviations.updates", 4e-2, {"first-steps"}),
     ("first_steps", None, {"first-steps-compared"}),
-    ("processes.0.software.numpy", "1.0", {"one-setting"}),
 ]
 
 
 @pytest.mark.parametrize(("path", "value", "expected"), VALUES)
 def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expected):
-    *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
-    at = records[0]
-    for key in parents:
-        at = at[key]
-    at[last] = value
-    if path.startswith("spec."):  # the folder keeps the name; the record gives it still
-        records[0]["run"] = FIRST
+    put(records[0], path, value)
     found = find(write_results(tmp_path, records))
     assert {one.rule for one in found} == expected
     for one in found:
-        assert one.run
-        assert one.file.endswith("record.json")
+        assert one.run == FIRST
+        assert one.file.endswith(f"{FIRST}/record.json")
         assert one.severity == rules.table()[one.rule].severity
-    assert not expected or FIRST in {one.run for one in found}
-    if expected and "seeds" not in expected:  # a missing seed affects other runs, too
-        assert {one.run for one in found} == {FIRST}
 
 
 def test_a_record_that_was_changed_is_caught_by_its_digest(tmp_path, records):
@@ -148,3 +135,250 @@ def test_a_record_that_was_changed_is_caught_by_its_digest(tmp_path, records):
     changed["epochs"][0]["test_loss"] += 1e-9
     path.write_text(json.dumps(changed))
     assert {(one.rule, one.run) for one in find(folder)} == {("digest", FIRST)}
+
+
+# How runs went
+
+
+def overlap(records):
+    set_times(records[1], datetime.fromisoformat(records[0]["processes"][0]["started"]))
+
+
+def measure_too_shortly(records):
+    """Nineteen steps of a second each."""
+    record = records[0]
+    record["window"] = [{"steps": steps, "seconds": float(steps)} for steps in (3, 16)]
+    record["processes"][0]["window"] = []
+    record["clocks"]["window"] = 19.0
+    add_up(record)
+
+
+def interrupt_and_begin_later(records):
+    """Not resumed: as if its checkpoint had been lost."""
+    set_times(records[4], datetime.fromisoformat("2026-01-02T00:00:00+00:00"))
+
+
+def same_ends(records):
+    torch = of_backend(records, "torch")
+    torch[1]["model"]["final_weights"] = torch[0]["model"]["final_weights"]
+
+
+@pytest.mark.parametrize(
+    ("plant", "expected"),
+    [
+        (overlap, {"alone"}),
+        (measure_too_shortly, {"window"}),
+        (interrupt_and_begin_later, {"order"}),
+        (same_ends, {"seed-used"}),
+    ],
+)
+def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
+    plant(records)
+    found = {one.rule for one in find(write_results(tmp_path, records))}
+    assert expected <= found
+    assert found - expected <= {"alone", "epoch-clock", "time-of-day"}  # what follows from it
+
+
+def test_two_runs_of_one_seed(tmp_path, records):
+    """Another specification, the same cell: n would be one too many."""
+    other = copy.deepcopy(records[0])
+    other["spec"]["deterministic"] = False
+    other["run"] = msgspec.convert(other["spec"], Spec).name
+    set_times(other, datetime.fromisoformat("2025-12-31T00:00:00+00:00"))
+    found = find(write_results(tmp_path, [*records, other]))
+    assert {one.rule for one in found} == {"seed-repeated"}
+    assert {one.run for one in found} == {FIRST, other["run"]}
+
+
+# Files of a folder
+
+
+@pytest.mark.parametrize("place", [shutil.copytree, shutil.move])
+def test_a_record_in_another_folder(tmp_path, records, place):
+    folder = write_results(tmp_path, records)
+    place(folder / "runs" / FIRST, folder / "runs/elsewhere")
+    (one,) = find(folder)
+    assert (one.rule, one.run) == ("name", FIRST)
+
+
+@pytest.mark.parametrize("content", ["{", "null"])
+def test_an_unreadable_record(tmp_path, records, content):
+    folder = write_results(tmp_path, records)
+    path = folder / "runs" / FIRST / "record.json"
+    path.write_text(content)
+    assert [(one.rule, one.run, one.file) for one in find(folder)] == [("schema", FIRST, str(path))]
+
+
+def test_a_record_that_is_gone(tmp_path, records):
+    """The tables know of a run that has no record."""
+    folder = write_results(tmp_path, records)
+    runs, _ = tidy.tables(typed(records), "one", {})
+    tidy.write(runs, folder / "tables/one/runs.parquet")
+    shutil.rmtree(folder / "runs" / FIRST)
+    found = [one for one in find(folder) if one.rule == "missing"]
+    assert [(one.experiment, one.run, one.severity) for one in found] == [
+        ("one", FIRST, rules.INVALID)
+    ]
+
+
+@pytest.mark.parametrize(("passed", "rule"), [(False, "parity-failed"), (None, "parity")])
+def test_parity_that_was_not_passed(tmp_path, records, passed, rule):
+    found = find(write_results(tmp_path, records, torch=passed))
+    assert {one.rule for one in found} == {rule}
+    assert {one.run for one in found} == {one["run"] for one in of_backend(records, "torch")}
+
+
+# What figures and tables show
+
+
+def test_program_names_file_rule_and_value(tmp_path, records, capsys):
+    records[0]["clocks"]["other"] += 9.0
+    folder = write_results(tmp_path, records)
+    with pytest.raises(SystemExit) as stopped:
+        collect.main(["check", str(folder)])
+    printed = capsys.readouterr().out
+    assert stopped.value.code == 1
+    assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in printed
+    assert "s by the kernel's clock, the parts add up to " in printed
+    assert "1 violations: 1 invalid" in printed
+
+
+def run_workflow(folder, records):
+    """Check and collect as the rule does; the runs and epochs."""
+    paths = sorted(write_results(folder, records).glob("runs/*/record.json"))
+    parity = [folder / "parity/fashion-conv.json"]
+    return run_collect(folder, paths, parity, "--violations", folder / "compliance.csv")
+
+
+def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
+    records[0]["clocks"]["other"] += 9.0
+    records[1]["processes"][0]["load"]["life"] = make_activity(10.0, others=0.5)
+    records[2]["processes"][0]["git"]["dirty"] = True
+    runs, epochs = run_workflow(tmp_path, records)
+    assert len(runs) == len(records)
+    broken = runs.set_index("run").loc[FIRST]
+    assert (broken["status"], broken["violations"]) == ("invalid", "clock-sum")
+    assert broken["reason"].startswith("was completed; clock-sum: processes.age ")
+    assert broken[columns.SPEED_COLUMNS].isna().all()
+    assert epochs.loc[epochs["run"] == FIRST, "train_seconds"].isna().all()
+    busy = runs.set_index("run").loc[records[1]["run"]]
+    assert (busy["status"], busy["violations"]) == ("completed", "isolation")
+    assert busy["steady_examples_per_second"] > 0
+    series = series_of(runs, LABELS)
+    assert [len(one.measured) for one in series] == [3, 2, 3]
+    text = texts_of(Drawing(tmp_path, runs=runs).figure("throughput"))
+    assert "breaks a rule (1 of 3 runs)" in text
+    assert "BUSY MACHINE: others used up to 50 %" in text
+    assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
+
+
+def test_a_record_that_cannot_be_read_is_shown_in_words(tmp_path, records):
+    """In its figures, of which two are drawn, and in every table."""
+    records[0]["status"] = "fine"
+    runs, epochs = run_workflow(tmp_path, records)
+    broken = runs.set_index("run").loc[FIRST]
+    assert (broken["status"], broken["violations"]) == ("invalid", "schema")
+    assert "$.status" in broken["reason"]
+    assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
+    assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
+    drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
+    for figure in ("throughput", "learning_curves"):
+        assert "breaks a rule (1 of 3 runs)" in texts_of(drawing.figure(figure))
+    published = beside("tpu_fashion_conv")
+    for table, *options in (["comparison", *published], ["epochs", *published], ["differences"]):
+        more = {"epochs": epochs} if options else {}
+        outputs = write(tmp_path / table, table, *options, labels={}, runs=runs, **more)
+        assert "schema (1 of 9 runs)" in outputs["markdown"].read_text()
+        assert len(pd.read_csv(outputs["csv"])) > 0
+
+
+def test_violations_survive_their_file(tmp_path, records):
+    records[0]["first_steps"] |= {"reason": 'they said "no", twice,\nand ended'}
+    records[0]["first_steps"]["deviations"]["updates"] = 4e-2
+    found = find(write_results(tmp_path, records))
+    rules.write(found, tmp_path / "compliance.csv")
+    rows = pd.read_csv(tmp_path / "compliance.csv", dtype=str, keep_default_na=False)
+    assert rows.to_dict("records") == [vars(one) for one in found]
+    rules.write([], tmp_path / "none.csv")
+    none = pd.read_csv(tmp_path / "none.csv")
+    assert (len(none), list(none.columns)) == (0, list(rows.columns))
+
+
+# Contests
+
+CONTESTS = valid_contests({"torch": [[100, 110], [120, 105]], "jax": [[50, 60], [55, 52]]})
+PASSED = {("fashion-cnn", "torch"): True, ("fashion-cnn", "jax"): True}
+
+# One fault each: what is set, and the rules that it must break, exactly.
+FAULTS = [
+    ("contests.1.windows.2.sleeping", 0.6, {"asleep"}),
+    ("contests.0.windows.3.updates", 8, {"counted"}),  # an engine that ends early
+    ("contests.0.windows.3.batches", 1, {"counted"}),  # a window of one batch
+    ("contests.0.contestants.1.restored", False, {"restored"}),
+    ("contests.0.windows.3.first", 5.0, {"turns"}),
+    ("contests.0.ready_seconds", 13.0, {"turns"}),
+    ("contests.0.windows.3.host.stolen", 900.0, {"isolation"}),
+    ("contests.0.windows.3.host.heat_throttles", 1, {"throttling"}),
+    ("contests.0.contestants.0.modes", None, {"modes"}),
+    ("contests.0.contestants.0.processes.0.variables", {"OMP_WAIT_POLICY": "x"}, {"tuning"}),
+    ("contests.0.contestants.0.processes.0.git", None, {"clean-code"}),
+    ("contests.0.contestants.0.first_steps.deviations.updates", 4e-2, {"first-steps"}),
+    ("contests.0.contestants.0.first_steps", None, {"first-steps-compared"}),
+    ("question", "another", {"name"}),
+    ("planned", "many", {"schema"}),
+]
+
+
+def planted(path: str, value: object) -> dict:
+    """The valid record with one other value."""
+    record = copy.deepcopy(CONTESTS)
+    put(record, path, value)
+    return record
+
+
+def written(tmp_path, record: dict):
+    """A folder of results with a record of contests and no run."""
+    folder = write_results(tmp_path, [])
+    path = folder / "contests/made/1/record.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record))
+    return folder
+
+
+@pytest.mark.parametrize(("path", "value", "expected"), FAULTS)
+def test_a_fault_is_caught_by_its_rule(tmp_path, path, value, expected):
+    record = planted(path, value)
+    found = find(written(tmp_path, record if "schema" in expected else sealed(record)))
+    assert {one.rule for one in found} == expected
+    for one in found:
+        assert one.file.endswith("contests/made/1/record.json")
+        assert one.severity == rules.table()[one.rule].severity
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "lost"),
+    [
+        ("contests.0.windows.1.sleeping", 2.0, {(1, 1, "jax")}),
+        ("contests.0.windows.1.updates", 8, {(1, 1, "jax")}),
+        ("contests.0.contestants.1.restored", False, {(1, 1, "jax"), (1, 2, "jax")}),
+        ("contests.1.contestants.0.modes.math_mode", "tf32", {(2, 1, "torch"), (2, 2, "torch")}),
+        ("contests.0.contestants.0.processes.0.git", None, set()),  # a remark
+    ],
+)
+def test_what_breaks_a_rule_has_no_speed_and_says_so(path, value, lost):
+    record = typed_json.typed(ContestsRecord, planted(path, value))
+    table = rounds([record], "asked", PASSED)
+    without = table[table["examples_per_second"].isna()]
+    assert {*zip(without["contest"], without["round"], without["backend"], strict=True)} == lost
+    assert "" not in [*without["violations"]]
+    assert len(table) == 8
+
+
+def test_a_speed_leaves_out_the_start_of_an_epoch():
+    """The record is made of these speeds, and of 50 ms for each start."""
+    table = rounds([typed_json.typed(ContestsRecord, CONTESTS)], "asked", PASSED).set_index(
+        "backend"
+    )
+    speeds = table["examples_per_second"]
+    assert speeds["torch"].tolist() == pytest.approx([100, 110, 120, 105])
+    assert speeds["jax"].tolist() == pytest.approx([50, 60, 55, 52])

@@ -1,4 +1,4 @@
-"""The training loop, with an engine that only notes what it is asked to do; the progress that it prints."""
+"""The training loop, with an engine that only notes what it is asked to do; progress, targets, window."""
 
 import math
 import os
@@ -10,6 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 from made_images import number_images
+from make_records import make_record, typed
+from msgspec.structs import astuple, replace
 from unit.make_processes import make_process
 from workspace import changed, make_spec
 
@@ -20,13 +22,14 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
-from paragone.records.run_record import Process
+from paragone.records.run_metrics import Target, steady, time_to_target
+from paragone.records.run_record import Process, Timed
 from paragone.training import progress, speed_window
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
 from paragone.training.progress import Progress
-from paragone.training.speed_window import SpeedWindow
+from paragone.training.speed_window import SpeedWindow, plan
 from paragone.workers.rendezvous import Rendezvous
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
@@ -255,11 +258,11 @@ def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
     assert engine.trained == []
 
 
-def test_a_reached_target_ends_the_run(clock, tmp_path):
-    target = {"accuracy": 0.5, "patience": 2, "stop": True}
-    asked = changed(spec(), {"target": target})
-    outcome = run(Engine(clock, [1.0, 1.0]), tmp_path, asked=asked).outcome
-    assert (outcome.status, len(outcome.epochs)) == ("completed", 2)
+@pytest.mark.parametrize(("stop", "epochs"), [(True, 2), (False, 3)])
+def test_a_reached_target_ends_the_run_if_it_shall(clock, tmp_path, stop, epochs):
+    asked = changed(spec(), {"target": {"accuracy": 0.5, "patience": 2, "stop": stop}})
+    outcome = run(Engine(clock, [1.0] * 3), tmp_path, asked=asked).outcome
+    assert (outcome.status, len(outcome.epochs)) == ("completed", epochs)
 
 
 def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_path):
@@ -296,3 +299,103 @@ def test_long_epoch_reports_itself(capsys, monkeypatch):
         r"epoch 2/4, step (\d+)/20: [\d,]+ examples/s, \d+:\d\d:\d\d left"
     )
     assert all(re.fullmatch(pattern, line) for line in lines)
+
+
+# Time to target: the first of `patience` evaluations in a row at or above an accuracy
+
+
+def target(accuracies: list[float], patience: int = 2) -> Target:
+    """The time to target of test accuracies of epochs that take 10 seconds each."""
+    (made,) = typed([make_record(epochs=6, target=0.8, patience=patience)])
+    pairs = zip(made.epochs, accuracies, strict=False)
+    epochs = [replace(row, test_accuracy=found, train_seconds=10.0) for row, found in pairs]
+    return time_to_target(replace(made, epochs=epochs))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "patience", "epoch", "interval"),
+    [
+        ([0.8], 1, 1, (0, 10)),
+        ([0.9, 0.7, 0.8, 0.7, 0.8, 0.8], 2, 5, (40, 50)),
+        ([0.8, 0.8, 0.1], 2, 1, (0, 10)),
+        ([0.7, 0.8, 0.8, 0.8], 3, 2, (10, 20)),
+    ],
+)
+def test_target_reached(accuracies, patience, epoch, interval):
+    found = target(accuracies, patience)
+    assert (found.reached, found.epoch) == (True, epoch)
+    assert (found.last_miss, found.first_hit) == interval
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "patience"),
+    [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
+)
+def test_target_missed_is_censored(accuracies, patience):
+    assert target(accuracies, patience) == Target(
+        "accuracy", 0.8, patience, False, None, None, None
+    )
+
+
+# The speed window: what is planned, and the rate and constant that follow
+
+
+TIMED = make_spec("fashion-conv", "torch", global_batch=100)
+
+
+def measured(lengths: list[int], constant: float, step: float) -> list[Timed]:
+    return [Timed(steps, constant + steps * step) for steps in lengths]
+
+
+def played(constant: float, step: float, expected: float, limit: float = 60.0) -> list[Timed]:
+    """All epochs of a window on a machine of this speed; `expected`: seconds of a step in training."""
+    window: list[Timed] = []
+    while lengths := plan(window, expected, 5.0, limit):
+        window += measured(lengths, constant, step)
+        expected = sum(each.seconds for each in window) / sum(each.steps for each in window)
+    return window
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (measured([3, 24, 3], 0.2, 0.01), (3, 30, 3000, 0.9, 1e4, 0.2)),
+        # Epochs of one length, and longer ones that were faster: the rate of all, and no constant.
+        ([Timed(2, 1.0)], (1, 2, 200, 1.0, 200, None)),
+        ([Timed(1, 0.75), Timed(3, 0.25)], (2, 4, 400, 1.0, 400, None)),
+    ],
+)
+def test_rate_and_constant_are_told_apart(window, expected):
+    assert astuple(steady(window, TIMED)) == pytest.approx(expected)
+    assert steady([], TIMED) is None
+
+
+@pytest.mark.parametrize("expected", [0.5, 1, 4])
+@pytest.mark.parametrize("constant", [0, 0.03])
+@pytest.mark.parametrize(
+    ("step", "limit"),
+    [*((step, 60.0) for step in (1e-4, 0.013, 0.24, 0.3, 2.9)), (0.013, 5.0), (0.1, 5.0)],
+)
+def test_a_window_is_long_enough_and_little_longer(constant, step, limit, expected):
+    """However far off the first guess is, between half of a step's time and four times."""
+    window = played(constant, step, step * expected, limit)
+    spent, steps = math.fsum(each.seconds for each in window), sum(each.steps for each in window)
+    assert steps >= 20
+    assert 5 <= spent < max(12, 30 * step)
+    assert len({each.steps for each in window}) > 1
+    assert steady(window, TIMED).constant_seconds == pytest.approx(constant, abs=1e-9)
+
+
+def test_the_first_plan_favors_neither_length_on_a_machine_that_slows_down():
+    middles, done = {}, 0
+    for steps in plan([], 0.01, 5.0, 60.0):
+        middles.setdefault(steps, []).append(done + steps / 2)
+        done += steps
+    short, long = (sum(times) / len(times) for times in middles.values())
+    assert short == long
+    assert done == 500
+
+
+def test_a_slow_step_is_stopped_by_the_limit():
+    assert sum(each.steps for each in played(0, 5.0, 5.0)) == 12
+    assert [each.steps for each in played(0, 100.0, 100.0)] == [1]

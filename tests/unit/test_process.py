@@ -1,23 +1,34 @@
-"""The clocks of a process, where it ran, and its end: every second and every fact is recorded once."""
+"""A process: every second and fact is recorded once, limits are known, and its own work is no neighbor's."""
 
 import json
 import math
+import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from datetime import datetime
+from pathlib import Path
 
 import psutil
 import pytest
+from make_processes import make_activity
 from make_records import make_record, typed
-from workspace import run_python, succeed, waiting
+from msgspec.structs import replace
+from privileged import memory_group
+from workspace import ROOT, call, run_python, succeed, waiting, write_files
 
 from paragone.base.clock_names import COLD, PARTS
-from paragone.machine import hardware, process_entry
+from paragone.machine import cgroups, hardware, limits, nvml, own_accelerators, process_entry
+from paragone.machine.activity import HostWatch, stalled_seconds, throttle_files, throttles
 from paragone.machine.process_entry import age, git_state
-from paragone.records.run_record import GitState
+from paragone.records import host_metrics
+from paragone.records.host_metrics import other_cpu_share
+from paragone.records.run_record import Activity, GitState
 from paragone.training.clocks import Ledger
 
-PROGRAM = """
+TICKING = """
 import json, time
 from paragone.machine.process_entry import age
 from paragone.training.clocks import Ledger
@@ -35,7 +46,7 @@ print(json.dumps([ledger.seconds, before]))
 def test_parts_are_the_life_of_the_process():
     """From its start as the kernel and its parent know it, imports before the ledger included."""
     begun = time.perf_counter()
-    printed = run_python(PROGRAM)
+    printed = run_python(TICKING)
     life = time.perf_counter() - begun
     seconds, before = json.loads(printed)
     tick = 0.02  # the kernel knows starts to a hundredth of a second
@@ -158,3 +169,280 @@ def test_what_cannot_be_written_is_a_status():
     with waiting(ENDING, PYTHONUNBUFFERED="") as process:
         process.stdout.close()
     assert process.returncode == 120
+
+
+# Limits: memory that a control group limits is known to the products and to the cap of a run
+
+MIB = 2**20
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Make the files of control groups by hand: version 2, version 1, and both beside each other."""
+    monkeypatch.setattr(cgroups, "_MOUNT", tmp_path / "cgroup")
+    monkeypatch.setattr(cgroups, "_MEMBERSHIP", tmp_path / "membership")
+
+    def make(membership: str, files: dict[str, object]) -> None:
+        (tmp_path / "membership").write_text(membership)
+        write_files(tmp_path / "cgroup", {name: f"{value}\n" for name, value in files.items()})
+
+    return make
+
+
+def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, object]:
+    """The files of a group of version 2, in MiB."""
+    limit = limit if limit == "max" else limit * MIB
+    stat = f"anon 5\ninactive_file {cached * MIB}\nactive_file 7"
+    names = {"max": limit, "current": used * MIB, "stat": stat}
+    return {f"{folder}memory.{name}": value for name, value in names.items()}
+
+
+def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, object]:
+    """The same of version 1."""
+    stat = f"inactive_file 1\ntotal_inactive_file {cached * MIB}"
+    names = {"limit_in_bytes": limit * MIB, "usage_in_bytes": used * MIB, "stat": stat}
+    return {f"{folder}memory.{name}": value for name, value in names.items()}
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "left"),
+    [
+        ("0::/job/step", second("job/step/", 100, 60, 10) | second("job/", "max", 0), 50),
+        ("0::/job/step", second("job/step/", "max", 60) | second("job/", 100, 80), 20),
+        ("0::/", second("", 100, 60), 40),  # a container of its own name space
+        ("4:cpu:/\n3:memory:/job", first("memory/job/", 100, 70, 5) | first("memory/", 200, 90), 35),
+        ("3:memory:/docker/abc", first("memory/", 100, 60), 40),  # that sees its own group alone
+        ("0::/job", second("job/", "max", 60), None),
+        ("3:cpu:/job", first("memory/job/", 100, 60), None),
+        ("", {}, None),
+    ],
+)  # fmt: skip
+def test_the_tightest_limit_counts(tree, membership, files, left):
+    tree(membership, files)
+    assert cgroups.available_bytes() == (None if left is None else left * MIB)
+    free = psutil.virtual_memory().available
+    expected = free if left is None else left * MIB
+    assert limits.available_bytes() == pytest.approx(expected, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("membership", "file", "text", "counts"),
+    [
+        ("0::/job", "job/memory.events", "oom 2\noom_kill 1", (1, 2)),
+        ("0::/job", "job/memory.events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
+        ("3:memory:/job", "memory/job/memory.oom_control", "under_oom 0\noom_kill 3", (3, 0)),
+        ("3:memory:/job", "memory/job/memory.failcnt", "4", (0, 4)),
+        ("", "cpu.stat", "throttled_usec 5", (0, 0)),
+    ],
+)
+def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, counts):
+    tree(membership, {file: text})
+    assert cgroups.memory_counts() == counts
+
+
+@pytest.fixture
+def group():
+    """A real control group of 1 GiB; how limits are read is tested on made-up groups above, too."""
+    with memory_group(2**30) as folder:
+        yield folder
+
+
+def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
+    """The kernel would end the process at 1 GiB; its cap is below that."""
+    program = (
+        "import resource; from paragone.machine.limits import limit_memory; limit_memory()\n"
+        "print(resource.getrlimit(resource.RLIMIT_DATA)[0], flush=True)\n"
+        "held = [bytearray(2**26) for _ in range(64)]"
+    )
+    done = call(
+        [sys.executable, "-c", program],
+        cwd=ROOT / "scripts",
+        preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
+    )
+    assert done.returncode == 1, done.returncode
+    assert "MemoryError" in done.stderr
+    assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "max 100000"}, 2.5),
+        ("0::/job", {"job/cpu.max": "max 100000"}, None),
+        ("4:cpu:/job", {f"cpu/job/{QUOTA}": 50_000, f"cpu/job/{PERIOD}": 100_000}, 0.5),
+        ("4:cpu:/", {f"cpu/{QUOTA}": -1, f"cpu/{PERIOD}": 100_000}, None),
+        ("", {}, None),
+    ],
+)
+def test_threads_follow_the_quota(tree, membership, files, cores):
+    tree(membership, files)
+    assert cgroups.cpu_quota() == cores
+    before = os.sched_getaffinity(0)
+    try:
+        expected = len(before) if cores is None else min(len(before), max(1, int(cores)))
+        assert limits.claim_cores(len(before)) == expected
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def test_a_waiting_thread_takes_little_of_the_cap():
+    """TensorFlow's workers keep hundreds; with stacks of 8 MiB each a run ends as crashed."""
+    program = (
+        "from threading import Event, Thread; from psutil import Process\n"
+        "from paragone.machine.limits import limit_memory; limit_memory()\n"
+        "before, end = Process().memory_info().data, Event()\n"
+        "threads = [Thread(target=end.wait) for _ in range(50)]\n"
+        "[thread.start() for thread in threads]\n"
+        "print((Process().memory_info().data - before) / 50); end.set()"
+    )
+
+    def limited() -> None:  # the default of most shells, and then of the stack of each thread
+        resource.setrlimit(resource.RLIMIT_STACK, (8 * MIB, resource.RLIM_INFINITY))
+
+    assert 1.5 * MIB < float(run_python(program, preexec_fn=limited)) < 3 * MIB
+
+
+# Isolation: what no sensor reports is null; NVML by a library in its place
+
+SECONDS = 1.5
+
+
+def test_own_work_and_that_of_ended_children_is_no_neighbour():
+    watch = HostWatch([os.getpid()])
+    mark, own = watch.mark(), time.process_time()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    while time.process_time() - own < SECONDS:
+        pass
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    of_children = sum(after[:2]) - sum(children[:2])
+    (window,) = watch.since(mark)
+    assert of_children > 0.05
+    assert window.run == pytest.approx(time.process_time() - own + of_children, abs=0.1)
+
+
+def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
+    """One process of a host reads for all of them; the others find nothing. One may end."""
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        ranks = [[os.getpid(), other.pid], [other.pid, os.getpid()], [os.getpid()]]
+        first, second, _ = watches = [*map(HostWatch, ranks)]
+        marks = [watch.mark() for watch in watches]
+        time.sleep(SECONDS)
+        found = [watch.since(mark) for watch, mark in zip(watches, marks, strict=True)]
+    finally:
+        other.kill()
+        other.wait()
+    (of_both,), nothing, (of_one,) = found
+    assert second.life() is None
+    assert nothing == []
+    assert of_both.run > 0.1 * SECONDS
+    assert of_one.run < of_both.run
+    assert other_cpu_share([of_one]) > other_cpu_share([of_both])
+    assert first.since(first.mark())[0].run >= 0
+
+
+def test_shares_are_of_all_windows_together():
+    """Of hosts without a neighbor, and with one; a hypervisor that takes a core away is one, too."""
+    windows = [
+        Activity(**make_activity(1.0, others=0.0)),
+        Activity(**make_activity(3.0, others=0.2)),
+        Activity(**make_activity(1.0, others=0.0, stolen=0.5)),
+    ]
+    assert other_cpu_share(windows[:1]) == 0
+    assert other_cpu_share(windows[:2]) == pytest.approx(1.2 / 8)
+    assert other_cpu_share(windows[2:]) == pytest.approx(0.5 / 2.5)
+    assert other_cpu_share([]) is None
+
+
+def test_stalls_and_throttling_are_read_where_the_kernel_counts_them(tmp_path):
+    assert stalled_seconds("cpu", tmp_path) is None
+    assert throttles(throttle_files(tmp_path)) is None
+    some = "some avg10=0.56 avg60=5.28 avg300=8.39 total=7295519345"
+    files = {"io": f"{some}\nfull avg10=0.00 total=12"}
+    for core, count in enumerate((3, 4)):
+        folder = f"cpu{core}/thermal_throttle"
+        files |= {f"{folder}/core_throttle_count": f"{count}\n"}
+        files |= {f"{folder}/package_throttle_count": "10\n"}
+    write_files(tmp_path, files)
+    assert stalled_seconds("io", tmp_path) == pytest.approx(7295.519345)
+    assert throttles(throttle_files(tmp_path)) == 27
+
+
+def test_energy_is_that_of_the_speed_window_of_every_host_once():
+    """Two ranks of a host and one of another: the second rank has none of its own."""
+    (made,) = typed([make_record("torch-ddp", replicas=3)])
+
+    def drawn(last: float | None, kind: str = "cpu") -> float | None:
+        by_rank = ((20.0, 30.0), (), (last,))
+        windows = [[Activity(**make_activity(1.0, cpu_joules=j)) for j in of] for of in by_rank]
+        pairs = zip(made.processes, windows, strict=True)
+        processes = [replace(process, window=window) for process, window in pairs]
+        return host_metrics.joules(processes, kind)
+
+    assert (drawn(5.0), drawn(5.0, "accelerator"), drawn(None)) == (55, None, None)
+
+
+WATCHING = """
+import os, time
+import msgspec
+from paragone.machine import hardware, nvml, process_entry
+from paragone.machine.activity import HostWatch
+from paragone.records.run_record import Load
+watch = HostWatch([os.getpid()])
+mark = watch.mark()
+time.sleep(0.6)
+windows = [*watch.since(mark), *watch.since(watch.mark())]  # the second shorter than between samples
+load = process_entry.load_at_end(Load(0.0), None)
+facts = [hardware.describe(), load, windows, watch.life(), nvml.uuids()]
+print(msgspec.json.encode(facts).decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    """The folder of the library, compiled."""
+    folder = tmp_path_factory.mktemp("nvml")
+    source = Path(__file__).with_name("nvml_stand_in.c")
+    succeed(["cc", "-shared", "-fPIC", "-o", folder / "libnvidia-ml.so.1", source])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("mode", "slowed", "counts_energy"),
+    [("", [0.0, 0.0], True), ("hot", [0.0, 1.0], True), ("mute", [0.0, 0.0], False)],
+)
+def test_clocks_power_and_energy_are_those_of_the_window(library, mode, slowed, counts_energy):
+    """Throttling by heat and the power limit are two things; without a counter of energy there is none."""
+    printed = run_python(WATCHING, LD_LIBRARY_PATH=str(library), NVML_STAND_IN=mode)
+    machine, load, (window, empty), life, uuids = json.loads(printed)
+    assert machine["accelerators"] == ["Stand-in"] * 2
+    assert machine["driver"] == "570.00"
+    assert load["accelerator_power_limits"] == [700.0, 350.0]
+    assert uuids == ["GPU-0", "GPU-1"]
+    joules = pytest.approx(360 * window["seconds"], rel=0.1)
+    assert window["accelerator_joules"] == (joules if counts_energy else None)
+    for part in (window, life):
+        assert part["accelerator_mhz"] == [1980.0, 345.0]
+        assert part["accelerator_power_capped"] == [1.0, 0.0]
+        assert part["accelerator_slowed"] == slowed
+    assert empty["accelerator_mhz"] in (None, [1980.0, 345.0])
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ["GPU-0", "GPU-1"]),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, ["GPU-1"]),
+        ({"CUDA_VISIBLE_DEVICES": "1,0"}, ["GPU-1", "GPU-0"]),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-1", "SLURM_STEP_GPUS": "0"}, ["GPU-1"]),
+    ],
+)
+def test_accelerators_are_told_apart_by_their_uuids(monkeypatch, variables, expected):
+    for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(nvml, "uuids", lambda: ["GPU-0", "GPU-1"])
+    assert own_accelerators.identities() == expected

@@ -18,14 +18,12 @@ import msgspec
 from paragone.base import digests
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
-from paragone.base.typed_json import digest_of_others, typed
-from paragone.records import contest_record, record
 from paragone.records.contest_record import ContestsRecord
+from paragone.records.record import Record, decoded
 from paragone.records.run_record import Process, RunRecord
 
 SCHEMA = 1
 LISTING, CONFIG = "bundle.json", "config.json"
-CONTESTS = "contests"  # the folder of their records
 # The files that a bundle may hold, by their names in a folder of results: no name leads out of the folder.
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"
@@ -88,13 +86,17 @@ def pack(
     for name in contents:
         if not ALLOWED.fullmatch(name):
             raise UserError(f"{results / name}: not a file of a bundle; name what was measured")
-    found = [_processes(path) for path in paths if path.name == "record.json"]
+    found = [
+        _record(f"{results / name}", content, name.split("/")[1])
+        for name, content in contents.items()
+        if name.endswith("record.json")
+    ]
     if not found:
         raise UserError(f"{output}: no record to put into it; train first")
     machines = {
         f"{machine.host}: {machine.processor} [{machine.fingerprint[:6]}]"
-        for processes in found
-        for machine in (process.machine for process in processes)
+        for record in found
+        for machine in (process.machine for process in _processes(record))
     }
     files = {
         name: File(hashlib.sha256(content).hexdigest(), len(content))
@@ -112,18 +114,6 @@ def pack(
     return listing
 
 
-def _processes(path: Path) -> list[Process]:
-    """The processes that a record, of a run or of contests, names; `UserError` if it is not valid."""
-    if path.parent.parent.parent.name != CONTESTS:
-        return record.read(path).processes
-    return [
-        process
-        for contest in contest_record.read(path).contests
-        for contestant in contest.contestants
-        for process in contestant.processes
-    ]
-
-
 def read(path: Path) -> tuple[Listing, dict[str, bytes]]:
     """The listing of a bundle and the content of its files, by name, all checked.
 
@@ -139,7 +129,7 @@ def read(path: Path) -> tuple[Listing, dict[str, bytes]]:
                 if name.endswith(".npz"):
                     _check_arrays(f"{path}: {name}", content)
                 elif name.endswith("record.json"):
-                    _check_record(f"{path}: {name}", content, *name.split("/")[:2])
+                    _record(f"{path}: {name}", content, name.split("/")[1])
             return listing, contents
     except _DAMAGED as error:
         raise UserError(f"{path}: not a whole archive ({error}); {_ASK}") from None
@@ -217,17 +207,21 @@ def _check_arrays(where: str, content: bytes) -> None:
                         raise UserError(f"{where}: unpacks to more than {MOST >> 20} MiB")
 
 
-def _check_record(where: str, content: bytes, folder: str, name: str) -> None:
-    """Check the record of a run, or of contests, that is in the folder of this name."""
+def _record(where: str, content: bytes, folder: str) -> Record:
+    """The record, of a run or of contests, of a file below the folder of this name."""
     try:
-        data = json.loads(content)
-        made: ContestsRecord | RunRecord = (
-            typed(ContestsRecord, data) if folder == CONTESTS else typed(RunRecord, data)
-        )
+        made = decoded(content)
     except ValueError as error:
         raise UserError(f"{where}: not a valid record ({error}); {_ASK}") from None
     own = made.question if isinstance(made, ContestsRecord) else made.run
-    if own != name:
+    if own != folder:
         raise UserError(f"{where}: the record of {own}; {_ASK}")
-    if made.digest != digest_of_others(made):
-        raise UserError(f"{where}: was changed after it was measured (its digest); {_ASK}")
+    return made
+
+
+def _processes(made: Record) -> list[Process]:
+    """All processes that a record names."""
+    if isinstance(made, RunRecord):
+        return made.processes
+    contestants = (each for contest in made.contests for each in contest.contestants)
+    return [process for contestant in contestants for process in contestant.processes]

@@ -20,7 +20,7 @@ from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
-from paragone.records import contest_record, parity_reports
+from paragone.records import parity_reports
 from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"
@@ -52,7 +52,6 @@ def main(arguments: list[str] | None = None) -> None:
 def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     """The tidy tables of a bundle that was unpacked into a folder, by name."""
     parity = sorted(folder.glob("parity/*.json"))
-    manifests = sorted(folder.glob("data/**/manifest.json"))
     verdicts = parity_reports.read_parity(parity)
     products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
@@ -64,12 +63,10 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
             for question in questions
             for path in sorted((folder / "contests" / question).glob("*/record.json"))
         ]
-        names = {name: {*runs, *questions}}
-        broken = compliance.find([*paths, *held], parity, manifests, names)
-        of_rounds = contests.rounds(map(contest_record.read, held), name, verdicts)
-        records = tidy.read_records(paths, broken)
+        found = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
+        of_rounds = contests.rounds(found.contests, name, verdicts)
         of_runs, of_epochs = tidy.tables(
-            records, name, verdicts, tables[PRODUCTS], broken, of_rounds
+            found.runs, name, verdicts, tables[PRODUCTS], found.violations, of_rounds
         )
         tables |= {
             f"{name}/runs": of_runs,

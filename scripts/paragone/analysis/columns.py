@@ -6,11 +6,11 @@ from typing import Any
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
+from paragone.records.compliance import limit
 from paragone.records.contest_record import Contestant
 from paragone.records.host_metrics import known, other_cpu_share
 from paragone.records.measurements import MeasuringProcess
 from paragone.records.parity_reports import Parity
-from paragone.records.rules import limit
 from paragone.records.run_record import Process, RunRecord
 from paragone.tasks import METRICS
 

@@ -5,10 +5,9 @@ takes valid records and yields the run that breaks its rule, with what was found
 equal are in one table, `_EQUAL`.
 """
 
-import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -18,21 +17,22 @@ from typing import Any
 
 from paragone.analysis import tidy
 from paragone.base.errors import UserError
-from paragone.base.typed_json import typed
 from paragone.config import questions
 from paragone.records import parity_reports
-from paragone.records.compliance import OF_RECORD, Violation, of_contests
+from paragone.records.compliance import (
+    OF_RECORD,
+    Checks,
+    Finding,
+    Violation,
+    limit,
+    of_contests,
+    table,
+)
 from paragone.records.contest_record import ContestsRecord
-from paragone.records.rules import UNREADABLE, Checks, Finding, limit, table
+from paragone.records.record import Changed, decoded
 from paragone.records.run_record import RunRecord
 
-OF_FILES = (
-    "one-record",
-    "missing",
-    "parity",
-    "parity-failed",
-    "manifest",
-)  # checked by `find` itself
+OF_FILES = ("missing", "parity", "parity-failed")  # checked by `find` itself
 ALONE = ""  # the name of the experiment of records that belong to none
 
 Found = Iterator[tuple[str, Finding]]
@@ -42,25 +42,28 @@ OF_EXPERIMENT: Checks[Callable[[list[RunRecord]], Found]] = Checks()
 # A folder of results
 
 
-def find(
-    paths: Iterable[Path],
-    parity: Iterable[Path],
-    manifests: Iterable[Path],
-    experiments: dict[str, set[str]],
-) -> list[Violation]:
-    """Every violation in the records at `paths`, in the order of experiment, rule and run.
+@dataclass
+class Checked:
+    """The records that can be read, of runs and of contests, in the order of their paths; what they break."""
 
-    `parity`: reports of the parity gate. `manifests`: of data sets. `experiments`: the runs of each
-    experiment. Records that belong to none are compared with those of the same protocol, by their
-    specification.
+    runs: list[RunRecord] = field(default_factory=list)
+    contests: list[ContestsRecord] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+
+def find(
+    paths: Iterable[Path], parity: Iterable[Path], experiments: dict[str, set[str]]
+) -> Checked:
+    """Read the records at `paths`, and find every violation, in the order of experiment, rule and run.
+
+    `parity`: reports of the parity gate. `experiments`: the runs of each experiment. Records that belong to
+    none are compared with those of the same protocol, by their specification.
     """
-    broken, files, records = _one_by_one(paths)
+    checked, files, broken = _one_by_one(paths)
     verdicts = parity_reports.read_parity(parity)
-    texts = [path.read_bytes() for path in manifests]
-    sources = {hashlib.sha256(text).hexdigest(): json.loads(text) for text in texts}
+    records = {record.run: record for record in checked.runs}
     for run, record in records.items():
         broken += [(rule, run, files[run], found) for rule, found in _unproven(record, verdicts)]
-        broken += [("manifest", run, files[run], finding) for finding in _unlike(record, sources)]
     groups = _groups(records, experiments)
     found = [
         (name, *violation)
@@ -79,7 +82,7 @@ def find(
         Violation(name, rule, table()[rule].severity, run, str(path), finding.where, finding.value)
         for name, rule, run, path, finding in found
     }
-    return sorted(
+    checked.violations = sorted(
         violations,
         key=lambda each: (
             each.experiment,
@@ -89,10 +92,11 @@ def find(
             each.value,
         ),
     )
+    return checked
 
 
-def in_folder(folder: Path) -> tuple[list[Path], list[Path], list[Path], dict[str, set[str]]]:
-    """What `find` checks below a folder of results: records, parity reports, manifests, experiments.
+def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
+    """What `find` checks below a folder of results: records, parity reports, experiments.
 
     Raises `UserError` if there is no record.
     """
@@ -104,60 +108,37 @@ def in_folder(folder: Path) -> tuple[list[Path], list[Path], list[Path], dict[st
         for path in sorted(folder.glob("tables/*/runs.parquet"))
         if "experiment" in (frame := tidy.read(path))
     }
-    parity, manifests = (
-        sorted(folder.glob(to)) for to in ("parity/*.json", "data/*/manifest.json")
-    )
-    return records, parity, manifests, known
+    return records, sorted(folder.glob("parity/*.json")), known
 
 
 def _one_by_one(
     paths: Iterable[Path],
-) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, RunRecord]]:
-    """Violations of the rules of single records (rule, run, file, finding); the file of each run, and
-    its record if it could be read."""
-    broken, files, records, whole = [], {}, {}, []
+) -> tuple[Checked, dict[str, Path], list[tuple[str, str, Path, Finding]]]:
+    """The records that can be read, the file of each run or question, and violations of the rules of single
+    records: rule, run, file, finding."""
+    checked, files, broken = Checked(), {}, []
     for path in paths:
-        record = _read(path)
-        if isinstance(record, RunRecord):
-            whole.append((path, record))
-        elif isinstance(record, ContestsRecord):
-            files[record.question] = path
-            found = [("name", _misplaced(record.question, path.parent)), *of_contests(record)]
-            broken += [(rule, record.question, path, finding) for rule, finding in found if finding]
+        found: list[tuple[str, Finding]] = []
+        try:
+            made = decoded(path.read_bytes())
+        except (OSError, ValueError) as error:
+            name = path.parent.name
+            rule = "digest" if isinstance(error, Changed) else "schema"
+            found.append((rule, Finding("record", f"cannot be read: {error}")))
         else:
-            run = path.parent.name
-            broken.append((UNREADABLE, run, path, record))
-            files[run] = path
-    # Of two records of a run the one in the run's own folder counts.
-    for path, record in sorted(
-        whole, key=lambda pair: (pair[0].parent.name != pair[1].run, pair[0])
-    ):
-        run = record.run
-        if run in records:
-            broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
-            continue
-        if finding := _misplaced(run, path):
-            broken.append(("name", run, path, finding))
-        files[run], records[run] = path, record
-        for rule, check in OF_RECORD.items():
-            broken += [(rule, run, path, finding) for finding in check(record)]
-    return broken, files, records
-
-
-def _misplaced(name: str, path: Path) -> Finding | None:
-    """What is wrong if a record is not in the folder of its name."""
-    here = path.parent.name
-    return None if here == name else Finding("run", f"{name}, in the folder {here}")
-
-
-def _read(path: Path) -> RunRecord | ContestsRecord | Finding:
-    """A record that the other rules can read, or why it is none."""
-    try:
-        made = json.loads(path.read_text(encoding="utf-8"))
-        timed = isinstance(made, dict) and "question" in made
-        return typed(ContestsRecord, made) if timed else typed(RunRecord, made)
-    except (OSError, ValueError) as error:
-        return Finding("record", f"cannot be read: {error}")
+            if isinstance(made, RunRecord):
+                checked.runs.append(made)
+                name, folder = made.run, path.parent.name
+                found += [(rule, each) for rule, check in OF_RECORD.items() for each in check(made)]
+            else:
+                checked.contests.append(made)
+                name, folder = made.question, path.parents[1].name
+                found += of_contests(made)
+            if name != folder:
+                found.append(("name", Finding("run", f"{name}, in the folder {folder}")))
+        files[name] = path
+        broken += [(rule, name, path, finding) for rule, finding in found]
+    return checked, files, broken
 
 
 def _unproven(record: RunRecord, verdicts: parity_reports.Parity) -> Found:
@@ -171,32 +152,6 @@ def _unproven(record: RunRecord, verdicts: parity_reports.Parity) -> Found:
         elif passed is None:
             wrong = f"{workload} on {backend}: the gate could not run the backend"
             yield "parity", Finding("parity", wrong)
-
-
-def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator[Finding]:
-    """Where the data of a record are not those of its manifest, if that is there."""
-    if record.data is None or record.data.manifest_sha256 not in manifests:
-        return
-    manifest = manifests[record.data.manifest_sha256]
-    (train, *shape), (test, *_) = (
-        manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
-    )
-    if window := manifest.get("window", 0):  # of a stream of tokens
-        train, test, shape = train - window, test - window, [window]
-    trained = min(train, record.spec.workload.train_examples or train)
-    expected = {
-        **{key: manifest[key] for key in ("dataset", "source", "edition")},
-        "train_examples": trained,
-        "test_examples": record.spec.tested_examples(test),
-        "input_shape": shape,
-    }
-    for name in ("majority", "variance"):
-        for split, value in manifest.get(name, {}).items():  # of contributed records some lack it
-            if split == "test" or trained == train:  # that of a part of the examples is not in it
-                expected[f"{split}_{name}"] = value
-    for key, value in expected.items():
-        if (found := getattr(record.data, key)) != value:
-            yield Finding(f"data.{key}", f"{found}, by its manifest it is {value}")
 
 
 def _groups(records: dict[str, RunRecord], experiments: dict[str, set[str]]) -> dict[str, set[str]]:
@@ -239,16 +194,6 @@ def seed_used(records: list[RunRecord]) -> Found:
         if len({record.spec.seed for record in same}) > 1:
             finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
             yield from ((record.run, finding) for record in same)
-
-
-@OF_EXPERIMENT.rule("seeds")
-def seeds(records: list[RunRecord]) -> Found:
-    """Find experiments whose cells differ in their seeds."""
-    every = {record.spec.seed for record in records}
-    for cell in _grouped(records, _cell).values():
-        if lacking := sorted(every - {record.spec.seed for record in cell}):
-            finding = Finding("spec.seed", f"its cell has no run of seed {lacking}")
-            yield from ((record.run, finding) for record in cell)
 
 
 @OF_EXPERIMENT.rule("order")

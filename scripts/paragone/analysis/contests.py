@@ -26,10 +26,9 @@ from paragone.analysis.columns import (
 from paragone.analysis.grouping import SETTING
 from paragone.analysis.sessions import SESSION, numbered
 from paragone.config.questions import CELL
-from paragone.records.compliance import broken_at, of_contests
+from paragone.records.compliance import REMARK, Finding, broken_at, of_contests, table
 from paragone.records.contest_record import ContestsRecord
 from paragone.records.parity_reports import Parity
-from paragone.records.rules import REMARK, Finding, table
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
 _SHARED = (

@@ -6,7 +6,7 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +34,14 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
 from paragone.config.run_spec import ARRAYS, cell_of
-from paragone.records import host_metrics, record, run_metrics
-from paragone.records.compliance import Violation, adequate, by_run
+from paragone.records import host_metrics, run_metrics
+from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, adequate, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
-from paragone.records.rules import INVALID, NO_SPEED, UNREADABLE
 from paragone.records.run_record import DataRead, Process, RunRecord
 from paragone.tasks import CLASSIFICATION
 
 Row = dict[str, Any]
-
-
-def read_records(paths: Iterable[Path], violations: Iterable[Violation]) -> list[RunRecord]:
-    """The records that `violations` do not call unreadable. Raises as `record.read` does."""
-    unreadable = {violation.file for violation in violations if violation.rule == UNREADABLE}
-    return [record.read(path) for path in paths if str(path) not in unreadable]
 
 
 def tables(
@@ -69,7 +62,7 @@ def tables(
     Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = dict.fromkeys(one.run for one in violations if one.rule == UNREADABLE)
+    unreadable = dict.fromkeys(one.run for one in violations if one.rule in UNREADABLE)
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]

@@ -42,10 +42,10 @@ def typed(kind: type[Kind], data: Any) -> Kind:
         raise ValueError(str(error)) from None
 
 
-def digest_of_others(value: msgspec.Struct, key: str = "digest") -> str:
-    """SHA-256 of the canonical JSON of all fields but the one that holds it."""
+def digest_of_others(value: msgspec.Struct) -> str:
+    """SHA-256 of the canonical JSON of all fields but `digest`, which holds it."""
     data = msgspec.to_builtins(value)
-    del data[key]
+    del data["digest"]
     return sha256_of(data)
 
 

@@ -5,15 +5,17 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import numpy as np
 import psutil
 
-from paragone.machine import cgroups
-from paragone.machine.accelerator_samples import AcceleratorSamples, Sums
-from paragone.machine.energy import EnergyMeter
+from paragone.machine import cgroups, nvml
 from paragone.records.run_record import Activity
 
+PERIOD = 0.1  # seconds between two samples of accelerators, which take a millisecond each
+Sums = tuple[int, np.ndarray]  # how many samples, and their sums (accelerators, fields of a state)
 Counters = dict[str, float | None]
 Mark = tuple[Counters, Sums]
 
@@ -33,7 +35,7 @@ class HostWatch:
         self._created: Mark | None = None
         if self._reads:
             self._own = [psutil.Process(pid) for pid in pids]
-            self._energy, self._throttles = EnergyMeter(), throttle_files()
+            self._throttles = throttle_files()
             self._accelerators = AcceleratorSamples()
             self._created = self._counters(), self._accelerators.sums()
 
@@ -69,8 +71,41 @@ class HostWatch:
             "io_waiting": stalled_seconds("io"),
             "quota_throttled": cgroups.throttled_seconds(),
             "heat_throttles": throttles(self._throttles),
-            **self._energy.joules(),
+            "accelerator_joules": nvml.joules(),
         }
+
+
+class AcceleratorSamples:
+    """How accelerators run while they work: their clocks, and what holds these down, sampled from now on.
+
+    What NVML says after the work is of idle accelerators. Nothing where it finds no accelerator.
+    """
+
+    def __init__(self) -> None:
+        count = len(nvml.names())
+        self._sums: Sums = 0, np.zeros((count, len(nvml.State._fields)))
+        if count:
+            Thread(target=self._sample, daemon=True).start()
+
+    def sums(self) -> Sums:
+        """Return the sums of the samples until now, for `since`."""
+        return self._sums
+
+    def since(self, before: Sums) -> dict[str, Any]:
+        """Return by accelerator the mean clock and the shares of held samples; None without a sample."""
+        now = self._sums
+        taken, sums = now[0] - before[0], now[1] - before[1]
+        means = (sums.T / taken).round(6).tolist() if taken else [None] * len(nvml.State._fields)
+        return {
+            f"accelerator_{key}": mean for key, mean in zip(nvml.State._fields, means, strict=True)
+        }
+
+    def _sample(self) -> None:
+        while states := nvml.states():
+            taken, sums = self._sums
+            # Replaced as a whole: whoever reads meanwhile sees one state or the other.
+            self._sums = taken + 1, sums + np.array(states)
+            time.sleep(PERIOD)
 
 
 def _differences(before: Counters, now: Counters) -> Counters:

@@ -31,10 +31,6 @@ def tpu_is_attached() -> bool:
     return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))
 
 
-def _number_below(word: str, count: int) -> bool:
-    return word.isdecimal() and int(word) < count
-
-
 def _words(variable: str) -> list[str] | None:
     value = os.environ.get(variable)
     return None if value is None else [word.strip() for word in value.split(",") if word.strip()]

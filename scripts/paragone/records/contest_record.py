@@ -1,14 +1,11 @@
 """The record of contests: all variants of a question alive at once, timed in turn. Times are in seconds."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from paragone.base import typed_json
 from paragone.base.engine_reports import Devices, Modes
-from paragone.base.errors import UserError
 from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Spec
 from paragone.records.run_record import (
@@ -119,16 +116,3 @@ def variables(spec: Spec) -> dict[str, str]:
     does not take most of it when it starts. PyTorch does not, nor the project's TensorFlow."""
     shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if spec.backend.device == "gpu" else {}
     return shared | spec.tuning.variables
-
-
-def write(record: ContestsRecord, path: Path) -> None:
-    """Validate the record and write it with its digest; `ValueError` names the key that is wrong."""
-    typed_json.write(typed_json.sealed(record), path)
-
-
-def read(path: Path) -> ContestsRecord:
-    """Read a record; `UserError` names the file, and the key if its types are wrong, or a wrong digest."""
-    record = typed_json.read(ContestsRecord, path, "record of contests")
-    if record.digest != typed_json.digest_of_others(record):
-        raise UserError(f"{path}: was changed after it was written; delete it and run again")
-    return record

@@ -1,34 +1,54 @@
-"""The record of a run: checked and written; read back.
+"""The records of runs and of contests, read back as they were written.
 
-A wrong type, sum, device or source is a bug of the program that trained, and such a record is never written.
-The other rules (rules/schemas/compliance.csv) are checked when all records are there, and violations are
-shown: a record that breaks a rule is a result too.
+The measurement rules are checked when all records are there, and violations are shown: a record that breaks
+a rule is a result too.
 """
 
 from pathlib import Path
+from typing import TypeVar
 
-from paragone.base import typed_json
-from paragone.records import rules
-from paragone.records.run_record import Json, RunRecord
+import msgspec
+
+from paragone.base.errors import UserError
+from paragone.base.typed_json import digest_of_others, typed
+from paragone.records.contest_record import ContestsRecord
+from paragone.records.run_record import RunRecord
+
+Record = RunRecord | ContestsRecord
+Kind = TypeVar("Kind", RunRecord, ContestsRecord)
 
 
-def check(data: Json | RunRecord) -> RunRecord:
-    """The record in JSON data; `ValueError` if its types, epochs, devices or sources are wrong."""
-    record = typed_json.typed(RunRecord, data)
-    for rule in rules.ASSERTED.values():
-        for finding in rule(record):
-            raise ValueError(f"{finding.where}: {finding.value}")
+class Changed(ValueError):
+    """A record whose digest is not that of its other fields."""
+
+
+def decoded(content: bytes) -> Record:
+    """The record in a file of this content. `ValueError` if it is none; `Changed` if its digest is wrong."""
+    try:
+        data = msgspec.json.decode(content)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from None
+    of_contests = isinstance(data, dict) and "question" in data
+    record = typed(ContestsRecord, data) if of_contests else typed(RunRecord, data)
+    if record.digest != (expected := digest_of_others(record)):
+        raise Changed(
+            f"was changed after it was written: its digest is {record.digest}, not {expected}"
+        )
     return record
 
 
-def write(record: RunRecord, path: Path) -> None:
-    """Check the record and write it with its digest, whole or not at all. Raises as `check` does."""
-    typed_json.write(check(typed_json.sealed(record)), path)
-
-
 def read(path: Path) -> RunRecord:
-    """Read a record; `UserError` that names the file and the key if its types are wrong.
+    """Read the record of a run; `UserError` that names the file, and what is wrong with it."""
+    return _read(path, RunRecord)
 
-    The other rules are checked by scripts/collect.py check: a record that breaks them is shown, not refused.
-    """
-    return typed_json.read(RunRecord, path, "record")
+
+def read_contests(path: Path) -> ContestsRecord:
+    """Read a record of contests, as `read` does."""
+    return _read(path, ContestsRecord)
+
+
+def _read(path: Path, kind: type[Kind]) -> Kind:
+    try:
+        return typed(kind, decoded(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not a valid record: {error}; delete it and run again") from error

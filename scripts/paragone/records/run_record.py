@@ -1,7 +1,7 @@
 """The record of a run: the types of its parts, in the order of their keys in the file.
 
 Times are in seconds, losses in the task's unit, accuracies are fractions. What follows from a record (sums,
-throughput, time to target) is computed in `run_metrics`; rules beyond types are in `rules` and `compliance`.
+throughput, time to target) is computed in `run_metrics`; rules beyond types are in `compliance`.
 To add a field, add it to its type here and measure it where the type is built.
 """
 
@@ -113,9 +113,9 @@ class Activity(Part, frozen=True):
     processes, of all processes, of none, and those that a hypervisor gave to other machines. `cpu_waiting`,
     `io_waiting`: seconds in which some process waited for a CPU or a disk. `quota_throttled`: seconds that
     CPU quotas held the process back. `heat_throttles`: how often heat slowed cores or packages down.
-    `cpu_joules` (RAPL), `accelerator_joules` (NVML): of all packages and accelerators. Per accelerator:
-    the mean clock of its multiprocessors in MHz, the shares of samples in which its power limit, or heat or a
-    failing supply, held the clock down.
+    `accelerator_joules`: of all accelerators (NVML). `cpu_joules`: in older records alone, since the counters
+    of processors (RAPL) are root's. Per accelerator: the mean clock of its multiprocessors in MHz, the shares
+    of samples in which its power limit, or heat or a failing supply, held the clock down.
     """
 
     seconds: Number
@@ -326,9 +326,16 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     digest: Sha256 | None = None
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an epoch without the score of the task."""
-        score = self.spec.workload.task.score
+        """Raise `ValueError` for an epoch too many or too few, or without the score of the task; other data
+        than the workload's; and processes that read others than the first."""
+        score, asked = self.spec.workload.task.score, self.spec.workload.dataset
         for at, epoch in enumerate(self.epochs):
+            if epoch.epoch != at + 1:
+                raise ValueError(f"epochs[{at}]: is epoch {epoch.epoch}")
             for name in (f"train_{score}", f"test_{score}"):
                 if getattr(epoch, name) is UNSET:
                     raise ValueError(f"epochs[{at}]: has no {name}")
+        if self.data and self.data.dataset != asked:
+            raise ValueError(f"data.dataset: {self.data.dataset}, the workload's is {asked}")
+        if len({(each.config_sha256, each.manifest_sha256) for each in self.processes}) > 1:
+            raise ValueError("processes: have not read the same specification and data")

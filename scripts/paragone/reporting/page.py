@@ -95,7 +95,7 @@ def write(options: argparse.Namespace) -> None:
     results, templates = exhibits.read(options, options.so_far), screen.templates()
     table, palette = results.table, dict(options.palette)
     logs = options.logs or options.results / "logs/runs"
-    readable = table.loc[table["status"] != "unreadable", "run"]
+    readable = table.loc[table["engine"].notna(), "run"]  # of others the name alone is known
     runs = [read_run(options.results, run, logs) for run in sorted(readable)]
     invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(

@@ -14,7 +14,7 @@ from paragone.base.engine_reports import Modes
 from paragone.base.errors import Unavailable, UserError, first_sentence, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
-from paragone.config.run_spec import Spec, Target, requested
+from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
 from paragone.data.batches import (
     batch_sizes,
@@ -30,7 +30,7 @@ from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
 from paragone.parity import first_steps
-from paragone.records.run_metrics import diverged, metrics, variances
+from paragone.records.run_metrics import diverged, outcomes, time_to_target
 from paragone.records.run_record import (
     Activity,
     Efficiency,
@@ -171,14 +171,14 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
     earlier = record.processes[: -len(run.processes)]
     for epoch, loss in _epochs(run, steps, progress, len(record.epochs), measured.epochs):
         record.epochs.append(epoch)
-        tested = [metrics(task, each, "test", variances(record)["test"]) for each in record.epochs]
-        progress.epoch_done(epoch, tested[-1][task.quality_name])
+        progress.epoch_done(epoch, outcomes(record, epoch)[f"test_{task.quality_name}"])
         if diverged(record, loss):
             shown = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
             record.status = "diverged"
             record.reason = f"the training loss of epoch {epoch.epoch} is {shown}"
             break
-        if stops(spec.workload.target, tested):
+        target, found = spec.workload.target, time_to_target(record)
+        if target and target.stop and found and found.reached:
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
@@ -298,13 +298,3 @@ def _epochs(
             test_loss=_finite(after.loss),
         )
         yield measured, during.loss
-
-
-def stops(target: Target | None, tested: list[dict[str, float | None]]) -> bool:
-    """Whether the last `patience` evaluations reach a target that ends the run; `tested`: metrics by name."""
-    if not target or not target.stop:
-        return False
-    last = tested[-target.patience :]
-    return len(last) == target.patience and all(
-        target.reached_by(each[target.metric]) for each in last
-    )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from paragone.base import typed_json
 from paragone.base.atomic_files import writing
 from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset, variance
 from paragone.data.batches import train_examples
 from paragone.data.drawing import drawable
-from paragone.records import record
 from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
 from paragone.tasks.reference import guessed
 
@@ -32,7 +32,7 @@ def write_record(
     result.data = data_read(dataset, result.spec)
     result.schedule = Schedule(options.place, options.places) if options.place else None
     result.clocks = clocks(seconds, result.epochs) if seconds else None
-    record.write(result, options.record)
+    typed_json.write(typed_json.sealed(result), options.record)
 
 
 def data_read(dataset: Dataset, spec: Spec) -> DataRead:

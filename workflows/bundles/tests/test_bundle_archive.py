@@ -122,10 +122,10 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
     record = json.loads((results / RECORD).read_text())
     record["epochs"][0]["test_accuracy"] = 0.99
     edited = with_file(archive, RECORD, json.dumps(record).encode())
-    assert "changed after it was measured" in refusal(edited)
+    assert "changed after it was written" in refusal(edited)
     text = (results / CONTESTS).read_text()
     edited = with_file(archive, CONTESTS, text.replace('"steps": 40', '"steps": 80', 1).encode())
-    assert "changed after it was measured" in refusal(edited)
+    assert "changed after it was written" in refusal(edited)
     elsewhere = with_file(archive, "contests/other/1/record.json", text.encode())
     assert f"the record of {QUESTION}" in refusal(elsewhere)
 
