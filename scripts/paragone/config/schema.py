@@ -1,7 +1,7 @@
 """The keys of config.yaml as types: what may be there, with bounds, defaults and a description of each key.
 
 docs/configuration.md is made from them. The values themselves stay what YAML makes of them. Blocks that a
-specification has as they are have their types in `run_spec` and `schedules`.
+specification has as they are have their types in `run_spec`, `schedules` and `tasks`.
 """
 
 from typing import Annotated, Any, Literal

@@ -91,7 +91,7 @@ class _Reader:
             streams={
                 name: Stream(
                     self._examples(split),
-                    partial(self._checked, chunks, split),
+                    partial(chunks, split),
                     f"feature {self._input!r} of {self._builder.name}, split {split!r}",
                 )
                 for name, split in self._splits.items()
@@ -126,13 +126,9 @@ class _Reader:
             lambda image: tf.cast(resize(image), dtype),
         )
 
-    def _checked(self, chunks: Callable[[str], Iterator], split: str) -> Iterator:
-        """Read a split with `chunks`, and remove prepared examples that are damaged."""
-        with self._undamaged():
-            yield from chunks(split)
-
     @contextmanager
     def _undamaged(self) -> Iterator[None]:
+        """Remove prepared examples that are damaged."""
         try:
             yield
         except tf.errors.DataLossError as error:
@@ -212,16 +208,18 @@ class _Reader:
 
         def read_split(split: str) -> Iterator:
             pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
-            return iter(tfds.as_numpy(pairs.batch(rows_at_a_time(shape, dtype)).prefetch(1)))
+            with self._undamaged():
+                yield from tfds.as_numpy(pairs.batch(rows_at_a_time(shape, dtype)).prefetch(1))
 
         return read_split
 
     def _sequences(self, read: Callable[[Any], Any], split: str) -> Iterator:
         """Yield texts or word indices of a split, each as `read` returns it, with their labels."""
         examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
-        while some := list(islice(examples, TEXTS_AT_A_TIME)):
-            inputs = [read(example[self._input]) for example in some]
-            yield inputs, np.array([example[self._label] for example in some])
+        with self._undamaged():
+            while some := list(islice(examples, TEXTS_AT_A_TIME)):
+                inputs = [read(example[self._input]) for example in some]
+                yield inputs, np.array([example[self._label] for example in some])
 
     def _rank(self) -> np.ndarray | None:
         """The position of each example in the order of the feature `order_by`; None without that key."""
