@@ -91,6 +91,18 @@ def test_margins_are_shares_of_what_can_be_learned(metric, majority, margin):
     assert found.judgement.claim.margin == pytest.approx(margin, abs=1e-6)
 
 
+def test_a_final_number_is_shown_with_the_interval_that_judges_it():
+    """It is adjusted for the numbers of its run: wider than that of the number alone."""
+    rows, evidence = of(CONV)
+    made = with_accuracy([0.884, 0.885, 0.886])
+    final = [line for line in compared(rows, evidence, made).lines if line.family == "final"]
+    for line in final:
+        shown, one = line.findings[line.judge].measured, line.finding.judgement
+        assert (shown.low, shown.high) == (one.low, one.high)
+    alone = [judge(line.row, evidence, made).measured.low for line in final]
+    assert any(line.finding.measured.low < low for line, low in zip(final, alone, strict=True))
+
+
 def test_without_a_spread_of_the_protocol_it_takes_three_runs():
     others = [{"steps_per_epoch": 30}, {"epochs": 4}]
     for spreads in ({}, *(spreads_of(with_accuracy([0.884, 0.885], **each)) for each in others)):

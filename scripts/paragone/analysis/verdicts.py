@@ -195,7 +195,9 @@ def _published_run(
             able.append((line, line.finding.judgement))
     numbers = adjusted([one for _, one in able])
     for (line, _), one in zip(able, numbers, strict=True):
-        line.finding = replace(line.finding, verdict=one.verdict, judgement=one)
+        measured = within(line.finding.measured, one) if line.finding.measured else None
+        line.finding = replace(line.finding, verdict=one.verdict, measured=measured, judgement=one)
+        line.findings[line.judge] = line.finding
     judge_label = able[0][0].judge if able else final[0].judge
     run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers))
     if able:
