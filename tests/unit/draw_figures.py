@@ -136,3 +136,13 @@ def banners(figure: Figure) -> list[str]:
     boxes = [one.get_window_extent() for one in alarming]
     texts = [(text.get_text(), text.get_window_extent()) for text in figure.texts]
     return [words for words, at in texts for box in boxes if box.y0 < at.y0 and at.y1 < box.y1]
+
+
+def named_runs(table: pd.DataFrame) -> set[str]:
+    """The runs that a table's columns name; published rows are of none."""
+    if "kind" in table:
+        table = table[table["kind"] != "published"]
+    columns = [name for name in table if name in ("run", "names") or name.startswith("runs")]
+    # A column of numbers says how many runs there were, not which.
+    named = table[columns].select_dtypes(exclude="number")
+    return {word for name in named for text in named[name].dropna() for word in text.split()}

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from draw_figures import FIGURES, THREE, Drawing, banners, texts_of
+from draw_figures import FIGURES, THREE, Drawing, banners, named_runs, texts_of
 from make_records import LABELS, make_record, of_backend, speed, waited
 from matplotlib.collections import PathCollection
-from tracing import named_runs
 
 from paragone.reporting import footnotes, style
 from paragone.reporting.figures import clocks

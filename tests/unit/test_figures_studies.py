@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import Drawing, banners, texts_of
+from draw_figures import Drawing, banners, named_runs, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, to_target
 from make_records import clocks, make_record, speed, time_to_target
-from tracing import named_runs
 
 from paragone.reporting import style
 
