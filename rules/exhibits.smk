@@ -4,7 +4,7 @@
 # The first file of each is shown in Snakemake's report. A table's JSON is for answers, page and paper.
 MADE = {
     FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
-    TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "tex", "json")),
+    TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "json")),
 }
 
 

@@ -1,4 +1,4 @@
-"""Write one table as CSV, Markdown, LaTeX and JSON."""
+"""Write one table as CSV, Markdown and JSON."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ from paragone.reporting import inputs, markup, tables
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Make the table from its inputs and write the four files."""
+    """Make the table from its inputs and write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     inputs.add_options(parser)
     parser.add_argument(
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
         nargs="+",
         required=True,
         metavar="table.csv",
-        help="one file per format: .csv .md .tex .json",
+        help="one file per format: .csv .md .json",
     )
     options = parser.parse_args(arguments)
     markup.write(tables.load(options.name)(inputs.from_options(options)), options.output)

@@ -15,7 +15,6 @@ from make_records import (
     write_parity,
     write_records,
 )
-from make_tables import beside as shown_beside
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -91,25 +90,13 @@ class Drawing:
         return self._points[name, beside]
 
     def draw(
-        self, name: str, beside: str = "", suffixes: tuple[str, ...] = ("svg",), **about: str
+        self, name: str, suffixes: tuple[str, ...] = ("svg",)
     ) -> tuple[list[Path], pd.DataFrame]:
         """The files that the program writes, and what its sidecar holds."""
-        (*command, sidecar), outputs = self.command(name, beside, suffixes, **about)
-        plot.main([*command, sidecar])
-        return outputs, pd.read_csv(sidecar)
-
-    def command(
-        self, name: str, beside: str, suffixes: tuple[str, ...], **about: str
-    ) -> tuple[list[str], list[Path]]:
-        """The arguments of the program, the last of them the sidecar, and the files it writes."""
-        inputs = self.inputs(beside, **about)
-        outputs = [self.folder / "out" / f"{name}.{suffix}" for suffix in suffixes]
-        line = [name, *arguments(title=inputs.title, labels=LABELS, palette=PALETTE, **self.files)]
-        if beside:
-            line += shown_beside(beside)
-        if self.settings:
-            line += arguments(settings=json.dumps(self.settings))
-        return line + arguments(output=[*outputs, self.folder / "out" / f"{name}.csv"]), outputs
+        paths = [self.folder / "out" / f"{name}.{suffix}" for suffix in (*suffixes, "csv")]
+        about = {"title": "A title", "settings": json.dumps(self.settings), "output": paths}
+        plot.main([name, *arguments(labels=LABELS, palette=PALETTE, **about, **self.files)])
+        return paths[:-1], pd.read_csv(paths[-1])
 
 
 def texts_of(figure: Figure) -> str:
@@ -117,14 +104,6 @@ def texts_of(figure: Figure) -> str:
     figure.draw_without_rendering()
     found = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     return " ".join(" ".join(found).split())
-
-
-def cut_off(figure: Figure) -> list[str]:
-    """The words and names of rows that go beyond the left or the right edge of a figure."""
-    figure.draw_without_rendering()
-    texts = [text for axes in figure.axes for text in (*axes.texts, *axes.get_yticklabels())]
-    boxes = [(text.get_text(), text.get_window_extent()) for text in (*figure.texts, *texts)]
-    return [words for words, at in boxes if at.x0 < -1 or at.x1 > figure.bbox.width + 1]
 
 
 def banners(figure: Figure) -> list[str]:

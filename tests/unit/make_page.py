@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from judge_rows import MARGINS
 from make_records import (
     LABELS,
     PALETTE,
@@ -15,15 +14,15 @@ from make_records import (
     write_parity,
     write_records,
 )
-from make_tables import NO_QUESTION
+from make_tables import beside
 from workspace import FOLDERS, ROOT, arguments
 
 import answer
+import plot
 import write_page
+import write_table
 from paragone.analysis import tidy
 from paragone.records import parity_reports
-from paragone.reporting import figures, markup, style, tables
-from paragone.reporting.inputs import Inputs
 
 BACKENDS = ("tensorflow-mirrored", "torch")
 EXPERIMENT, TITLE = "tpu_fashion_conv", "Which <way> of training?"
@@ -55,7 +54,7 @@ def records(seeds: int = 7) -> list[dict]:
 def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     """Tables, figures, answers and the page of records, in `folder`; the log of the run that failed."""
     made = made or records()
-    in_tables, in_figures = folder / "tables", folder / "figures"
+    in_tables = folder / "tables"
     write_records(folder, made)
     report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
     runs, epochs = tabulated(made, parity_reports.read_parity([report]), EXPERIMENT)
@@ -63,20 +62,15 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])
     tidy.write(runs, in_tables / "runs.parquet")
-    settings = {**NO_QUESTION, "primary": {"experiment": EXPERIMENT, "metric": "speed"}}
-    given = {kind: [path] for kind, path in files.items()}
-    beside = (FOLDERS[EXPERIMENT], EXPERIMENT, MARGINS)
-    inputs = Inputs(TITLE, given, LABELS, PALETTE, settings, *beside)
-    for name in FIGURES:
-        module, stem = figures.load(name), in_figures / EXPERIMENT / name
-        points = module.points(inputs)
-        outputs = [stem.with_suffix(f".{suffix}") for suffix in ("svg", "pdf")]
-        style.save(module.draw(points, inputs), outputs)
-        tidy.write(points.loc[:, ~points.columns.str.startswith("_")], stem.with_suffix(".csv"))
-    for name in TABLES:
-        stem = in_tables / EXPERIMENT / name
-        outputs = [stem.with_suffix(f".{suffix}") for suffix in ("csv", "md", "tex", "json")]
-        markup.write(tables.load(name)(inputs), outputs)
+    settings = json.dumps({"primary": {"experiment": EXPERIMENT, "metric": "speed"}})
+    about = arguments(title=TITLE, labels=LABELS, palette=PALETTE, settings=settings, **files)
+    for program, kind, names, suffixes in (
+        (plot, "figures", FIGURES, ("svg", "pdf", "csv")),
+        (write_table, "tables", TABLES, ("csv", "json")),
+    ):
+        for name in names:
+            outputs = [folder / kind / EXPERIMENT / f"{name}.{suffix}" for suffix in suffixes]
+            program.main([name, *about, *beside(EXPERIMENT), *arguments(output=outputs)])
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")

@@ -12,7 +12,7 @@ import write_table
 from paragone.analysis import tidy
 
 NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}}
-FORMATS = {"csv": "csv", "markdown": "md", "latex": "tex", "cells": "json"}  # and suffixes
+FORMATS = {"csv": "csv", "markdown": "md", "cells": "json"}  # and suffixes
 
 SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
 SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0, "sessions": 1}

@@ -156,14 +156,6 @@ def test_the_peak_is_the_highest_median_of_a_square():
     assert len(found) == 5
 
 
-def test_every_run_is_a_row():
-    runs = varied_table()
-    assert len(runs) == 7 * 3 + (2 + 5 * 3) + (4 * 3 + 3)
-    row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]
-    assert row["flops_per_second"] == pytest.approx(100e9)
-    assert row["seconds"] * row["flops_per_second"] == pytest.approx(2 * 256**3)
-
-
 def test_published_times_are_compared_with_those_of_their_device(tmp_path):
     options = beside("device_matmul")
     written = write(tmp_path, "matmul_comparison", *options, products=varied_table())
@@ -181,13 +173,8 @@ def test_published_times_are_compared_with_those_of_their_device(tmp_path):
     assert "measured on a cpu" in gpu["why"]
 
 
-@pytest.fixture(scope="module")
-def drawing(tmp_path_factory):
-    return Drawing(tmp_path_factory.mktemp("matmul"), products=varied_table())
-
-
-def test_the_sidecar_holds_every_case_and_its_interval(drawing):
-    shown = drawing.shown("matmul")
+def test_the_sidecar_holds_every_case_and_its_interval(tmp_path):
+    shown = Drawing(tmp_path, products=varied_table()).shown("matmul")
     assert len(shown) == 7 + 7 + 7
     row = shown[(shown["backend"] == "torch") & (shown["m"] == 512)].iloc[0]
     assert (row["median_gflops"], row["runs"], row["peak"]) == (pytest.approx(155), 3, True)

@@ -124,7 +124,7 @@ def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(de
         assert Path(ROOT / "rules" / default.caption(kind, name)).is_file()
 
 
-@pytest.mark.parametrize(("kind", "known"), [(FIGURES, "scaling"), (TABLES, "epochs")])
+@pytest.mark.parametrize(("kind", "known"), [(FIGURES, "scaling"), (TABLES, "comparison")])
 def test_a_figure_or_table_that_cannot_be_made_is_refused(kind, known):
     with refusing(f"{kind} of mirrored_mobilenet: no 'pie'", known):
         with_exhibits(kind, "mirrored_mobilenet", ["pie"])

@@ -42,7 +42,7 @@ TABLES = {
     "published_bounds": PLAN.published,
     "compiled": dict.fromkeys([*PLAN.published, *PLAN.scaling]),
 }
-FILES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "tex", "json")}
+FILES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "json")}
 # How all of them are titled, and how backends are shown.
 ABOUT = json.dumps(
     {

@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--papers", nargs="+", required=True, type=Path, help="folders of the sources"
     )
-    files = "svg pdf png csv to write, or csv md tex json"
-    parser.add_argument("--files", nargs=4, required=True, type=Path, help=files)
+    files = "svg pdf png csv to write, or csv md json"
+    parser.add_argument("--files", nargs="+", required=True, type=Path, help=files)
     options = parser.parse_args(arguments)
     compiled = [read(Compilation, path, "record") for path in options.records]
     measured = [read(MeasuredStep, path, "record") for path in options.measured]

@@ -36,7 +36,7 @@ from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
 FIGURES, TABLES = "figures", "tables"
-FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md", "tex")}
+FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md")}
 PUBLISHED = "published"
 
 
@@ -60,7 +60,6 @@ EXHIBITS = {
     },
     TABLES: {
         "comparison": Exhibit("published and measured", WITH_PUBLISHED),
-        "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
         "differences": Exhibit("which backend is better", WITH_SPEEDS, ("primary",)),
         "spread": Exhibit("spread over seeds", ("runs", "epochs")),
         "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),

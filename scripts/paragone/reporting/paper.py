@@ -204,7 +204,7 @@ def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
     shown = cells[:ROWS].drop(columns=shared)
     text = "; ".join(common)
     notes = [f"{text[:1].upper()}{text[1:]}."] if text else []
-    rows = sum(len(block["lines"]) for block in table.cells["blocks"][:1])
+    rows = len(table.cells["lines"])
     if rows > len(shown):
         notes.append(f"{len(shown)} of {rows} rows; the page has all.")
     keys = [
@@ -226,10 +226,10 @@ def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
 
 
 def _cells(table: Table) -> pd.DataFrame:
-    """Return the cells of the first block that fit into a column: of published numbers those with a verdict,
+    """Return the cells that fit into a column: of published numbers those with a verdict,
     if there are any, and what was measured by the series that judges."""
-    block: dict[str, Any] = next(iter(table.cells["blocks"]), {"columns": [], "lines": []})
-    cells = pd.DataFrame(block["lines"], columns=block["columns"], dtype=object)
+    shown = table.cells
+    cells = pd.DataFrame(shown["lines"], columns=shown["columns"], dtype=object)
     rows = pd.read_csv(io.StringIO(table.rows), dtype=str, keep_default_na=False)
     if "judge" in rows:
         lines = zip(cells.to_dict("records"), rows["judge"], strict=True)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ahead_of_time.bounds import PARTS
 from ahead_of_time.shown import BOUND, COMPILED, STATUS, Shown, milliseconds
-from paragone.reporting.markup import Block, Table
+from paragone.reporting.markup import Table
 
 VERDICT, NO_BOUND = "lower bound, compiled, not run", "no bound"
 EXPLAINED = (
@@ -32,7 +32,7 @@ def compiled(shown: Shown) -> Table:
         }
     )
     remarks = [COMPILED, BOUND, shown.validated, *shown.sources]
-    return Table(rows, f"{shown.about.title}: compiled, not run", remarks, [Block(cells)])
+    return Table(rows, f"{shown.about.title}: compiled, not run", remarks, cells)
 
 
 def _status(row: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def published_bounds(shown: Shown) -> Table:
     taken = "; ".join(f"{system} for {target}" for system, target in systems)
     remarks = [f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED, shown.validated, *shown.sources]
     title = f"{shown.about.title}: published times and lower bounds"
-    return Table(rows, title, remarks, [Block(cells)])
+    return Table(rows, title, remarks, cells)
 
 
 def _share(share: float) -> str:

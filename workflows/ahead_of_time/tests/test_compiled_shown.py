@@ -15,7 +15,7 @@ import show
 from paragone.base.typed_json import write
 
 SYSTEM = ["xla_fashion_cnn", "8 TPU cores (Colab), PyTorch/XLA", "8 made devices"]
-SUFFIXES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "tex", "json")}
+SUFFIXES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "json")}
 EXHIBITS = [(kind, name) for kind in SUFFIXES for name in getattr(show, kind.upper())]
 
 

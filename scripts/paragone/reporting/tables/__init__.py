@@ -13,7 +13,6 @@ __path__ = plugins.extended(__path__, "reporting/tables")
 
 TABLES: dict[str, Callable[[Inputs], Table]] = {
     "comparison": published.comparison,
-    "epochs": published.epochs,
     "matmul_comparison": published.matmul_comparison,
     "accelerator_reference": published.accelerator_reference,
     "differences": pairs.differences,

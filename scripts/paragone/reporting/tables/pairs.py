@@ -10,7 +10,7 @@ from paragone.analysis.pairwise import PAIR
 from paragone.analysis.statistics import least_p
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Block, Table
+from paragone.reporting.markup import Table
 
 PAIRED = (
     "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
@@ -27,10 +27,6 @@ NOTHING = (
     "nothing to compare."
 )
 EXPLORATORY = "Exploratory: the report's primary family is of another experiment."
-BY_MACHINE = (
-    "Seconds of different machines are not compared, only how much better one variant is than another on "
-    "each. No test is made across machines."
-)
 _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
 
@@ -50,11 +46,8 @@ def differences(inputs: Inputs) -> Table:
         notes += footnotes.isolation(windows) + footnotes.violations(windows)
     several = len(set(rows["machine"])) > 1
     cells = _pairs(rows, ["machine", *_PRINTED] if several else _PRINTED)
-    blocks = [Block(cells, outcomes=rows["relation"], runs=rows["runs"])]
-    if several:
-        notes.append(BY_MACHINE)
-        blocks.append(_by_machine(rows))
-    return Table(rows, f"{inputs.title}: backends compared", footnotes.about(runs, *notes), blocks)
+    title, remarks = f"{inputs.title}: backends compared", footnotes.about(runs, *notes)
+    return Table(rows, title, remarks, cells, rows["relation"], rows["runs"])
 
 
 def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
@@ -84,21 +77,3 @@ def _effect(row: dict[str, Any]) -> str:
         return words.with_interval("{:+.4f}", row["effect"], row["low"], row["high"])
     # A ratio of 0 is the log of no bound.
     return words.with_interval("{:.3f} x", row["effect"], row["low"] or None, row["high"])
-
-
-def _by_machine(rows: pd.DataFrame) -> Block:
-    """Return a column per machine: effects are ratios, which another machine may repeat."""
-    texts = [
-        f"{_effect(row)}: {row['verdict']} (n = {row['n']})" for row in rows.to_dict("records")
-    ]
-    cells = rows.assign(text=texts, batch=words.batches(rows)).pivot_table(
-        index=["metric", "workload", "batch", "first", "second"],
-        columns="machine",
-        values="text",
-        aggfunc="first",
-        sort=False,
-    )
-    names = list(dict.fromkeys(rows["machine"]))
-    cells = cells.reindex(columns=names).fillna("not measured").reset_index()
-    cells = cells.rename_axis(columns=None)
-    return Block(cells, heading="Machine by machine")

@@ -7,18 +7,15 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import verdicts
-from paragone.analysis.cells import QUANTITIES, Missing, pick
-from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
-from paragone.analysis.published import OUTCOMES
-from paragone.analysis.statistics import INTERVAL, Summary, summarize
+from paragone.analysis.statistics import INTERVAL, Summary
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Block, Table
+from paragone.reporting.markup import Table
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
@@ -33,13 +30,6 @@ OUTCOMES_JUDGED = (
     "margin: distance and half the interval together are within it. Consistent: it is there, but the "
     "interval is too wide for that. Other epochs have no verdict of their own."
 )
-
-# Metrics that sources print by epoch: the name in a heading, and the digits shown.
-BY_EPOCH = {
-    "step_time": ("ms/step", 1),
-    **{name: (words.noun(name), 4) for name in OUTCOMES},
-}
-EPOCHS = "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs."
 
 PRODUCTS = (
     f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices synchronized at both "
@@ -158,74 +148,8 @@ def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
     cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore").fillna("-")
-    block = Block(cells, outcomes=cells["verdict"], runs=rows["runs"])
-    return Table(rows, f"{title}: published and measured", remarks, [block])
-
-
-def epochs(inputs: Inputs) -> Table:
-    """Show the epochs that a source prints and the measured ones: a block per system, a row per epoch.
-
-    Raises `UserError` if nothing is published by epoch.
-    """
-    rows = [row for row in inputs.numbers.rows if row.metric in BY_EPOCH and row.epoch is not None]
-    if not rows:
-        raise UserError(
-            f"published experiment {inputs.published_experiment!r} has no values by epoch"
-        )
-    values, missing = _by_epoch(rows, inputs.numbers.protocols, inputs.sweeps(), inputs.epochs)
-    counts = [len(series.measured) for series in inputs.series]
-    remarks = [*footnotes.about(inputs.runs, EPOCHS, *missing), footnotes.repeats(counts)]
-    blocks = [
-        Block(_epoch_cells(part), f"Published: {system}")
-        for system, part in values.groupby("system", sort=False)
-    ]
-    return Table(values, f"{inputs.title}: epoch by epoch", remarks, blocks)
-
-
-def _by_epoch(
-    rows: list[Row], protocols: dict[str, Protocol], sweeps: list[Series], epochs: pd.DataFrame
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return one row per published or measured value, and sentences on what has no value."""
-    values: list[dict[str, Any]] = []
-    missing: dict[str, None] = {}  # in order, each once
-    for row in rows:
-        about = {"system": row.system, "epoch": row.epoch, "metric": row.metric}
-        values.append({**about, "source": "published", "value": float(row.value)})
-        for series in sweeps:
-            quantity = QUANTITIES[row.metric]
-            try:
-                cell = pick(row, protocols[row.system], series.runs, epochs, exact=quantity.exact)
-                measured = quantity.values(cell, row)
-            except Missing as error:
-                why = words.reason(error.reason)
-                missing[f"{series.label}, for {row.system}: {why}."] = None
-                continue
-            if quantity.remark(cell, row):  # a value of another epoch
-                continue
-            for other in cell.other_replicas(row):
-                missing[f"{series.label}, for {row.system}: {words.reason(other)}."] = None
-            summary = {**vars(summarize(measured)), "runs": " ".join(cell.runs["run"])}
-            summary["value"] = summary.pop("median")
-            values.append({**about, "source": series.label, **summary})
-    columns = ["system", "epoch", "metric", "source", "value", "low", "high", "n", "runs"]
-    return pd.DataFrame(values).reindex(columns=columns), list(missing)
-
-
-def _epoch_cells(part: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per epoch and a column per metric and source, published first, with values as text."""
-    values = part.pivot_table(
-        index="epoch", columns=["metric", "source"], values="value", sort=False, dropna=False
-    ).sort_index()
-    cells = {
-        f"{title}, {source}": values[name, source].map(
-            f"{{:,.{digits}f}}".format, na_action="ignore"
-        )
-        for name, (title, digits) in BY_EPOCH.items()
-        for source in dict.fromkeys(part["source"])
-        if (name, source) in values
-    }
-    table = pd.DataFrame(cells, values.index.astype(int)).astype(object).fillna("-")
-    return table.reset_index(names="epoch")
+    title = f"{title}: published and measured"
+    return Table(rows, title, remarks, cells, cells["verdict"], rows["runs"])
 
 
 def matmul_comparison(inputs: Inputs) -> Table:

@@ -7,7 +7,7 @@ from paragone.analysis.published import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Block, Table
+from paragone.reporting.markup import Table
 
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by contest or seed. "
@@ -43,8 +43,8 @@ def scaling(inputs: Inputs) -> Table:
             "devices": rows["devices"],
         }
     )
-    block = Block(cells, runs=rows["runs"])
-    return Table(rows, f"{inputs.title} ({scaling_kind(runs)} scaling)", remarks, [block])
+    title = f"{inputs.title} ({scaling_kind(runs)} scaling)"
+    return Table(rows, title, remarks, cells, runs=rows["runs"])
 
 
 def _interval(row: pd.Series, column: str, factor: float, digits: int) -> str:
@@ -67,5 +67,4 @@ def spread(inputs: Inputs) -> Table:
         mean, deviation = groups[name].mean(), groups[name].std()
         cells[name] = mean.map("{:.4f}".format) + " ± " + deviation.map("{:.4f}".format)
     remarks = footnotes.about(inputs.runs, "Mean ± standard deviation over n seeds.")
-    block = Block(cells.reset_index().astype(str))
-    return Table(rows, inputs.title, remarks, [block])
+    return Table(rows, inputs.title, remarks, cells.reset_index().astype(str))
