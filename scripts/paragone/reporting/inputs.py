@@ -133,7 +133,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--margins", type=Decoder(dict[str, Margin]).decode, default={}, help="of the config, JSON"
     )
-    parser.add_argument("--settings", type=_object, default={}, help="values of the config, JSON")
+    parser.add_argument(
+        "--settings", type=json.loads, default={}, help="values of the config, JSON"
+    )
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
@@ -163,10 +165,3 @@ def pair(text: str) -> tuple[str, str]:
     if not separator:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
     return key, value
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"not a JSON object: {text}")
-    return value

@@ -163,11 +163,11 @@ def draw_cells(
     styles: dict[str, dict[str, Any]],
     apart: float,
     digits: int | None = None,
-) -> list[object]:
+) -> None:
     """Draw `rows` of `BAR_COLUMNS` over their categories: values, intervals, and why one is missing.
 
     Series are `apart`, in widths of a category, from each other; a line of their style breaks where one has
-    no value. `digits`: of the number over each value; None writes none. Returned are the categories.
+    no value. `digits`: of the number over each value; None writes none.
     """
     rows, xs = rows[rows["kind"] != "run"], list(dict.fromkeys(rows["x"]))
     for place, (name, own) in enumerate(styles.items()):
@@ -184,7 +184,6 @@ def draw_cells(
     axes.set_xticks(range(len(xs)), [str(x).replace(", ", "\n") for x in xs])
     axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.grid(axis="y")
-    return xs
 
 
 def write_upright(axes: Axes, at: float, words: str, color: str) -> None:

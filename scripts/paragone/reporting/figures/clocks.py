@@ -40,11 +40,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per series and part: the seconds drawn, their run, and the total with its interval."""
     rows = []
     for series in inputs.series:
-        is_completed, proven = (
-            series.runs["status"] == "completed",
-            series.runs["parity"] == "passed",
-        )
-        lacking = run_states.no_speed(series.runs[is_completed & ~proven])
+        completed = series.runs[series.runs["status"] == "completed"]
+        lacking = run_states.no_speed(completed[completed["parity"] != "passed"])
         words = "; ".join([*run_states.not_completed(series.runs), *lacking])
         run = _typical(series)
         if run is None:
