@@ -62,7 +62,8 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
         assert (each.status, each.restored) == ("completed", True)
     assert alone.model.initial_weights == several.model.initial_weights
     assert [len(each.processes) for each in (alone, several)] == [1, 2]
-    assert len(contest.windows) == 2 * 3  # in which order: the rule `turns`
+    took = sorted((window.round, window.contestant) for window in contest.windows)
+    assert took == [(number, variant) for number in (1, 2, 3) for variant in (0, 1)]
     assert not list(tmp_path.glob("workers-*"))
     assert not list(tmp_path.glob("contest-*"))
     text = (tmp_path / "record.json").read_text()

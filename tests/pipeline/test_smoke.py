@@ -12,6 +12,7 @@ from workspace import CONFIG, job_stats
 
 import collect
 from paragone.analysis import compliance
+from paragone.config.run_spec import requested
 from paragone.parity.compare import TOLERANCES
 from paragone.records import record, run_metrics
 from paragone.reporting.answers import read
@@ -255,6 +256,7 @@ def test_contests_time_the_primary_question(results):
 def test_every_rank_records_what_it_did(completed):
     for made in completed:
         workers = made.spec.workers
+        assert made.devices == requested(made.spec)
         assert [process.rank for process in made.processes] == list(range(workers))
         for process in made.processes:
             assert process.threads == max(1, min(2, os.cpu_count()) // workers)
