@@ -6,7 +6,7 @@ To add a field, add it to its type here and measure it where the type is built.
 """
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
@@ -15,7 +15,6 @@ from paragone.base.engine_reports import Devices, Modes, Programs
 from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Initializer, Spec
 
-Json = dict[str, Any]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Time = Annotated[
     str, Meta(pattern=r"^\d{4}-(0\d|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
