@@ -6,35 +6,12 @@ import numpy as np
 from make_records import make_record, of_backend
 from workspace import PAPERS
 
-MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
-    ("tensorflow-mirrored", 1, 64): 13.0,
-    ("tensorflow-mirrored", 2, 64): 11.5,
-    ("tensorflow-mirrored", 2, 256): 15.5,
-    ("torch", 1, 64): 17.5,
-    ("torch-xla", 1, 64): 9.0,
-    ("torch-xla", 2, 64): 12.4,
-    ("torch-xla", 2, 256): None,  # out of memory
-}
 OF_WIDE_RESNET = {
     "workload": "wide-resnet",
     "model": {"width": 1, "dropout": 0.01},
     "train_examples": 10_000,
 }
 THROUGHPUT = {8: 328, 16: 551, 32: 808, 64: 1002, 128: 1165, 256: 1273, 512: 1329, 700: 1332}
-
-
-def mobilenet(seeds: int = 3, epochs: int = 2, **options) -> list[dict]:
-    """Two steps an epoch on the subset of the images; the largest batch of PyTorch/XLA is too much."""
-    common = {"workload": "mobilenet-v2", "dataset": "cats_vs_dogs", "edition": "subset-2002"}
-    common |= {"train_examples": 2002, "steps_per_epoch": 2, "parameters": 3_504_872}
-    made = []
-    for (backend, replicas, batch), speed in MOBILENET_SPEEDS.items():
-        for seed in range(seeds):
-            noise = np.random.default_rng([seed, batch, replicas]).normal(1, 0.03)
-            cell = {"seed": seed, "replicas": replicas, "global_batch": batch, "epochs": epochs}
-            cell |= {"speed": speed * noise} if speed else {"status": "out_of_memory"}
-            made.append(make_record(backend, **cell | common | options))
-    return made
 
 
 def reuters() -> list[dict]:

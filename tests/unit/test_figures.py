@@ -1,17 +1,32 @@
-"""Every figure from records of every kind: drawn whole, traceable, the same bytes each time."""
+"""Every figure from made records: whole, traceable, the same bytes again; it shows what the records say."""
 
 import re
 import struct
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from draw_figures import FIGURES, THREE, Drawing, banners, named_runs, texts_of
-from make_records import LABELS, make_record, of_backend, speed, waited
+from make_experiments import batch_sizes, of_cell, reuters, scaling, to_target
+from make_records import (
+    CLASS_NAMES,
+    LABELS,
+    PALETTE,
+    TUNED,
+    make_predictions,
+    make_record,
+    of_backend,
+    speed,
+    time_to_target,
+    waited,
+)
+from make_records import clocks as clocks_of
 from matplotlib.collections import PathCollection
 
+from paragone.base.errors import UserError
 from paragone.reporting import footnotes, style
-from paragone.reporting.figures import clocks
+from paragone.reporting.figures import clocks, predictions, variants
 
 SUFFIXES = ("svg", "pdf", "png")
 
@@ -133,3 +148,363 @@ def test_synthetic_data_get_a_banner_and_real_data_none(everything, tmp_path, fi
     assert " ".join(banners(drawn)) == footnotes.SYNTHETIC
     assert "SYNTHETIC DATA" in texts_of(drawn)
     assert banners(everything.figure(figure)) == []
+
+
+# Learning curves, and the grid of predictions
+
+
+def test_learning_curve_points_are_those_of_the_records(everything):
+    shown = everything.shown("learning_curves", "tpu_fashion_conv")
+    medians = shown[(shown["kind"] == "median") & (shown["series"] == "TensorFlow Mirrored")]
+    for metric in ("train_loss", "test_accuracy"):
+        for epoch in (1, 2, 3):
+            row = medians[(medians["metric"] == metric) & (medians["epoch"] == epoch)].iloc[0]
+            values = [one["epochs"][epoch - 1][metric] for one in everything.made[:3]]
+            assert row["value"] == pytest.approx(np.median(values))
+            assert (row["low"], row["high"]) == pytest.approx((min(values), max(values)))
+            assert row["n"] == 3
+            assert row["runs"].split() == sorted(one["run"] for one in everything.made[:3])
+    stopped = shown[shown["kind"] == "stopped"]
+    diverged = {one["run"] for one in everything.made if one["status"] == "diverged"}
+    assert set(stopped["runs"]) == diverged
+    points = shown[shown["kind"] == "published"]
+    losses = points[points["metric"] == "train_loss"].set_index("epoch")["value"].to_dict()
+    assert losses == {1: 12.7235, 2: 0.76, 3: 0.4443, 4: 0.3401, 5: 0.2867}
+
+
+def test_lines_are_the_medians_and_bands_their_intervals(everything):
+    shown = everything.shown("learning_curves")
+    axes = everything.figure("learning_curves").axes[0]
+    lines = {line.get_color(): line for line in axes.lines[:3]}
+    here = shown[(shown["kind"] == "median") & (shown["metric"] == "train_loss")]
+    for series, backend in (("TensorFlow Mirrored", "tensorflow-mirrored"), ("PyTorch", "torch")):
+        line = lines[everything.inputs().palette[backend]]
+        median = here[here["series"] == series]
+        assert line.get_ydata().tolist() == pytest.approx(median["value"].tolist())
+        assert line.get_xdata().tolist() == pytest.approx([1, 2, 3], abs=0.1)
+    first, second = (line.get_xdata()[0] for line in axes.lines[:2])
+    assert first < second  # equal curves are side by side
+    assert len(axes.collections) == 3  # a band per series with several runs
+
+
+def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
+    options = {"workload": "fashion-cnn", "global_batch": 1024, "steps_per_epoch": None}
+    made = [make_record("torch", epochs=2, **options)]
+    made += [make_record("torch-xla", epochs=2, replicas=8, **options)]
+    figure = Drawing.of(tmp_path, made).figure("learning_curves", "xla_fashion_cnn")
+    text = texts_of(figure)
+    assert "published: over 0.89 after epoch 50" in text
+    assert "PyTorch/XLA SPMD (8 replicas)" in text
+    assert "n = 1 run each: no interval." in text
+    assert figure.axes[1].get_xlim()[1] < 3
+
+
+def test_variants_are_side_by_side_with_their_own_published_points(tmp_path):
+    drawing = Drawing.of(tmp_path, reuters())
+    shown = drawing.shown("learning_curves", "reuters_strategies")
+    points = shown[shown["kind"] == "published"].groupby("series")["workload"].unique()
+    assert {system: list(names) for system, names in points.items()} == {
+        "1 GPU (Colab), custom loop": ["reuters-cnn"],
+        "2 logical GPUs (Colab), MirroredStrategy": ["reuters-cnn"],
+        "8 TPU cores (Colab), TPUStrategy": ["reuters-cnn-double-softmax"],
+    }
+    assert set(shown["metric"]) == {"train_loss", "test_loss", "test_accuracy"}
+    losses = shown[(shown["kind"] == "median") & (shown["metric"] == "train_loss")]
+    assert len(losses) == 8 * 10  # the TPU was not there
+    for run in drawing.made:
+        here = losses[losses["runs"] == run["run"]].sort_values("epoch")["value"].tolist()
+        assert here == [row["train_loss"] for row in run["epochs"]]
+
+    figure = drawing.figure("learning_curves", "reuters_strategies")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len(titles) == 6
+    assert titles[:2] == ["reuters-cnn", "reuters-cnn-\ndouble-softmax"]
+    assert len({axes.get_ylim() for axes in figure.axes[:2]}) == 1  # flat beside falling
+    dashes = {one.label: one.number for one in drawing.inputs().series}
+    assert len(dashes) == 10
+    assert dashes["TensorFlow Mirrored (1 replica)"] == 0
+    assert dashes["TensorFlow Mirrored (2 replicas)"] == 1
+    assert dashes["TensorFlow Mirrored (double softmax, 1 replica)"] == 0
+    dashed = {line.get_color() for line in figure.axes[0].lines if line.is_dashed()}
+    assert drawing.inputs().palette["tensorflow-mirrored"] in dashed
+
+
+def test_predictions_name_the_label_first(everything):
+    shown = everything.shown("predictions")
+    assert shown["run"].nunique() == 3  # one run for each backend with a completed run
+    expected = make_predictions(0)
+    grid = shown[shown["series"] == "TensorFlow Mirrored"]
+    assert grid["seed"].unique().tolist() == [0]
+    assert grid["label"].tolist() == [CLASS_NAMES[label] for label in expected["labels"]]
+    predicted = [CLASS_NAMES[label] for label in expected["predictions"]]
+    assert grid["prediction"].tolist() == predicted
+    assert grid.loc[~grid["right"], "position"].tolist() == [4, 12, 13]
+    assert grid["probability"].tolist() == pytest.approx(expected["probabilities"].tolist())
+
+
+def test_where_backends_disagree_each_says_what_it_saw(tmp_path):
+    drawing = Drawing.of(tmp_path, [make_record("torch"), make_record("torch-xla")])
+    _, path = drawing.files["predictions"]
+    found = make_predictions(0)
+    found["predictions"][0] = CLASS_NAMES.index("Bag")  # the other one is right
+    np.savez(path, **found)
+    axes = drawing.figure("predictions").axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts[: texts.index("Trouser")] == ["T-shirt/top", "→ T-shirt/top", "→ Bag ✗"]
+    assert axes.patches[0].get_linestyle() == "--"
+    colors = [line.get_color() for line in axes.lines]
+    assert colors == [PALETTE["torch"], PALETTE["torch-xla"]]
+
+
+def test_predictions_without_images_or_names_are_explained(tmp_path):
+    path = tmp_path / "predictions.npz"
+    for missing, words in (("images", "holds no images"), ("class_names", "not the predictions")):
+        kept = {name: value for name, value in make_predictions(0).items() if name != missing}
+        np.savez(path, **kept)
+        with pytest.raises(UserError, match=words):
+            predictions.read(path)
+    path.write_bytes(b"PK")
+    with pytest.raises(UserError, match="not the predictions"):
+        predictions.read(path)
+
+
+# Batch sizes, time to target and epoch time
+
+# Figure: its records, the published experiment beside it.
+STUDIES = {
+    "epoch_time": (lambda: scaling("weak", noise=0.02), "mirrored_mobilenet"),
+    "batch_size_throughput": (batch_sizes, "batch_size_throughput"),
+    "time_to_target": (to_target, ""),
+}
+
+
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory):
+    return {
+        name: Drawing.of(tmp_path_factory.mktemp(name), make())
+        for name, (make, _) in STUDIES.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def shown(drawings):
+    return {name: one.shown(name, STUDIES[name][1]) for name, one in drawings.items()}
+
+
+@pytest.mark.parametrize("figure", STUDIES)
+@pytest.mark.filterwarnings("error")
+def test_figures_are_as_wide_as_a_column_and_their_points_name_their_runs(drawings, shown, figure):
+    assert drawings[figure].figure(figure, STUDIES[figure][1]).get_figwidth() == style.SINGLE
+    rows = shown[figure]
+    assert set() < named_runs(rows) <= {*drawings[figure].runs["run"]}
+    medians = rows[(rows["kind"] == "median") & rows["value"].notna()]
+    assert (medians["runs"].str.split().str.len() == medians["n"]).all()
+
+
+@pytest.mark.parametrize("figure", STUDIES)
+@pytest.mark.filterwarnings("error")
+def test_one_synthetic_run_each_without_published_rows(tmp_path, figure):
+    common = {"target": 0.85, "source": "synthetic", "edition": "made"}
+    made = [make_record("torch", global_batch=batch, **common) for batch in (8, 64)]
+    drawing = Drawing.of(tmp_path, made)
+    rows = drawing.shown(figure)
+    assert banners(drawing.figure(figure))
+    assert rows["low"].isna().all()
+    assert set(rows.loc[rows["kind"] == "median", "n"]) == {1}
+    assert "published" not in set(rows["kind"])
+
+
+def test_throughput_by_batch_is_that_of_the_records(drawings, shown):
+    rows, made = shown["batch_size_throughput"], drawings["batch_size_throughput"].made
+    medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
+    found = medians[(medians["series"] == "TensorFlow Mirrored") & (medians["x"] == 64)]
+    speeds = [speed(one) for one in of_cell(made, "tensorflow-mirrored", 1, 64)]
+    assert found["value"].item() == pytest.approx(np.median(speeds))
+    chart = rows[(rows["panel"] == "published")].set_index("x")["value"].to_dict()
+    assert (chart[8], chart[700], len(chart)) == (328, 1332, 8)
+    relative = rows[(rows["panel"] == "relative") & (rows["x"] == 512)]
+    relative = relative[relative["kind"] != "run"].set_index("series")["value"]
+    assert relative["published"] == pytest.approx(1329 / 328)
+    base = of_cell(made, "torch", 1, 8)
+    ratios = [
+        speed(b) / speed(a) for a, b in zip(base, of_cell(made, "torch", 1, 512), strict=True)
+    ]
+    assert relative["PyTorch"] == pytest.approx(np.median(ratios))
+
+
+def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
+    rows, made = shown["time_to_target"], drawings["time_to_target"].made
+    runs = rows[rows["kind"] != "median"].set_index("runs")
+    tried = [one for one in made if one["status"] in ("completed", "diverged")]
+    assert sorted(runs.index) == sorted(one["run"] for one in tried)
+    for one in tried:
+        row = runs.loc[one["run"]]
+        assert row["final"] == one["epochs"][-1]["test_accuracy"]
+        found = time_to_target(one)
+        if found.reached:
+            expected = found.last_miss, found.first_hit
+            assert (row["last_miss"], row["first_hit"]) == pytest.approx(expected)
+            assert (row["kind"], np.isnan(row["censored_at"])) == ("hit", True)
+        else:
+            assert row["censored_at"] == pytest.approx(clocks_of(one)["train"])
+            assert row["kind"] == ("miss" if one["status"] == "completed" else "diverged")
+
+
+def test_success_rates_and_medians_count_misses(drawings, shown):
+    rows, made = shown["time_to_target"], drawings["time_to_target"].made
+    cells = rows[rows["kind"] == "median"].set_index(["series", "global_batch"])
+    small = cells.loc["PyTorch", 8]
+    hits = [time_to_target(one).first_hit for one in of_cell(made, "torch", 1, 8)]
+    assert (small["reached"], small["n"], small["value"]) == (3, 3, pytest.approx(np.median(hits)))
+    missed = cells.loc["PyTorch", 128]
+    assert (missed["reached"], missed["n"], missed["value"]) == (0, 3, np.inf)
+    large = cells.loc["PyTorch", 512]
+    assert (large["reached"], large["n"]) == (0, 1)
+    assert large["words"] == "diverged (1 of 3 runs); out of memory (2 of 3 runs)"
+    text = texts_of(drawings["time_to_target"].figure("time_to_target"))
+    for words in ("3/3", "0/3", "0/1", "0.85 in 2 evaluations in a row"):
+        assert words in text
+
+
+def test_a_median_between_hits_and_a_miss(tmp_path):
+    curves = [[0.5, 0.9, 0.9], [0.5, 0.5, 0.9], [0.5, 0.5, 0.5]]
+    made = [
+        make_record(seed=k, accuracies=curve, target=0.8, speed=1000.0)
+        for k, curve in enumerate(curves)
+    ]
+    drawing = Drawing.of(tmp_path, made)
+    rows = drawing.shown("time_to_target")
+    cell = rows[rows["kind"] == "median"].iloc[0]
+    # 60,000 examples an epoch: hits at 120 and 180 s, one miss after 180 s.
+    assert (cell["value"], cell["low"], cell["high"]) == (pytest.approx(180), 120, np.inf)
+    assert rows.loc[rows["kind"] == "miss", "censored_at"].tolist() == pytest.approx([180])
+
+
+def test_without_parity_a_hit_counts_and_has_no_time(tmp_path):
+    drawing = Drawing.of(tmp_path, [make_record("torch", target=0.5)], torch=False)
+    rows = drawing.shown("time_to_target")
+    cell = rows[rows["kind"] == "median"].iloc[0]
+    assert (cell["reached"], cell["n"], pd.isna(cell["value"])) == (1, 1, True)
+    assert cell["words"] == "parity not passed: no time"
+
+
+def test_two_workloads_are_two_series_and_no_target_names_the_key(tmp_path, capsys):
+    made = [
+        make_record("torch", seed=seed, workload=workload)
+        for workload in ("wide-resnet", "fashion-conv")
+        for seed in range(3)
+    ]
+    drawing = Drawing.of(tmp_path, made)
+    with pytest.raises(SystemExit):
+        drawing.draw("time_to_target")
+    assert "set `target`" in capsys.readouterr().err
+    rows = drawing.shown("batch_size_throughput")
+    medians = rows[(rows["kind"] == "median") & (rows["panel"] == "measured")]
+    assert sorted(medians["series"]) == ["PyTorch (fashion conv)", "PyTorch (wide resnet)"]
+    assert medians["n"].tolist() == [3, 3]
+
+
+def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
+    rows, made = shown["epoch_time"], drawings["epoch_time"].made
+    medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
+    here = medians[(medians["series"] == "TensorFlow Mirrored") & (medians["replicas"] == 2)]
+    seconds = [23_262 / speed(one) for one in of_cell(made, "tensorflow-mirrored", 2)]
+    assert here["value"].item() == pytest.approx(np.median(seconds))
+    assert (here["low"].item(), here["high"].item()) == pytest.approx((min(seconds), max(seconds)))
+    assert here["extrapolated"].item()
+    runs = rows[(rows["panel"] == "measured") & (rows["kind"] == "run")].set_index("runs")["value"]
+    assert len(runs) == len(made)
+    for one in made:
+        assert runs[one["run"]] == pytest.approx(23_262 / speed(one))
+
+
+def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
+    made = make_record("torch", epochs=3, steps_per_epoch=None)
+    later = [epoch["train_seconds"] for epoch in made["epochs"][1:]]
+    (median,) = Drawing.of(tmp_path, [made]).shown("epoch_time").to_dict("records")
+    assert median["value"] == pytest.approx(np.mean(later))
+    assert not median["extrapolated"]
+
+
+def test_values_are_drawn_once_each_and_side_by_side(drawings, shown):
+    (axes,) = drawings["epoch_time"].figure("epoch_time", "mirrored_mobilenet").axes
+    drawn = shown["epoch_time"][shown["epoch_time"]["kind"].isin(["published", "median"])]
+    marked = [line.get_xydata() for line in axes.lines if line.get_marker() != "None"]
+    points = [point for each in marked for point in each if not np.isnan(point[1])]
+    assert sorted(y for _, y in points) == pytest.approx(sorted(drawn["value"]))
+    assert len({round(x, 3) for x, _ in points}) == len(points)
+
+
+# Variants relative to the baseline
+
+CELLS = [("torch", None, 1e3), ("torch", TUNED, 2e3), ("tensorflow-mirrored", None, 1.5e3)]
+
+
+def with_tuned(host: str = "node-1", factor: float = 1.0) -> list[dict]:
+    """Seven runs of each cell with a known speed, and a variant whose device is absent."""
+    found = [make_record("tensorflow-tpu", status="unavailable", host=host)]
+    for backend, tuning, value in CELLS:
+        for seed in range(7):
+            quick = factor * value * (1 + 0.01 * (seed % 3))
+            found.append(make_record(backend, seed=seed, tuning=tuning, speed=quick, host=host))
+    return found
+
+
+def beside_torch(folder: Path, made: list[dict]) -> Drawing:
+    """With PyTorch as the baseline."""
+    drawing = Drawing.of(folder, made)
+    drawing.settings = {"baseline": "torch"}
+    return drawing
+
+
+@pytest.fixture(scope="module")
+def drawing(tmp_path_factory):
+    return beside_torch(tmp_path_factory.mktemp("variants"), with_tuned())
+
+
+@pytest.mark.filterwarnings("error")
+def test_each_dot_is_the_ratio_of_a_pair(drawing):
+    shown = drawing.shown("variants")
+    by_run = {one["run"]: one for one in drawing.made}
+    ratios = shown.dropna(subset="value")
+    names = ["PyTorch", "PyTorch (tuned)", "TensorFlow Mirrored"]
+    assert ratios.groupby("series").size().to_dict() == dict.fromkeys(names, 7)
+    for row in ratios[ratios["series"] == "PyTorch (tuned)"].to_dict("records"):
+        runs = [by_run[name] for name in row["runs"].split()]
+        tuned, plain = sorted(runs, key=lambda one: not one["spec"]["tuning"])
+        assert tuned["spec"]["seed"] == plain["spec"]["seed"]
+        assert row["value"] == pytest.approx(speed(tuned) / speed(plain))
+    mean = ratios.set_index("series")["mean"]
+    assert mean["PyTorch"].unique().tolist() == [1.0]
+    assert np.allclose(mean["PyTorch (tuned)"], 2, rtol=0.02)
+    assert np.allclose(mean["TensorFlow Mirrored"], 1.5, rtol=0.02)
+
+
+def test_the_best_is_on_top_and_what_did_not_run_is_below(drawing):
+    rows = [label.get_text() for label in drawing.figure("variants").axes[0].get_yticklabels()]
+    assert [one.replace("\n", " ") for one in rows] == [
+        "PyTorch (tuned)",
+        "TensorFlow Mirrored",
+        "PyTorch",
+        "TensorFlow TPU",
+    ]
+
+
+def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
+    """The second machine is three times as fast; each variant keeps its ratio on both."""
+    shown = beside_torch(tmp_path, [*with_tuned(), *with_tuned("node-2", 3.0)]).shown("variants")
+    ratios = shown.dropna(subset="value")
+    assert sorted(work.split(", ")[2][:6] for work in set(ratios["work"])) == ["node-1", "node-2"]
+    assert set(ratios["baseline"]) == {"PyTorch"}
+    for _, here in ratios.groupby("work"):
+        means = here.groupby("series")["mean"].first()
+        assert means.to_dict() == pytest.approx(
+            {"PyTorch": 1, "PyTorch (tuned)": 2, "TensorFlow Mirrored": 1.5}, rel=0.02
+        )
+
+
+def test_a_missing_baseline_names_the_key(drawing, tmp_path):
+    other = beside_torch(tmp_path, [one for one in with_tuned() if one["spec"]["tuning"]])
+    said = r"^baseline: fashion-conv, batch 1,000 has no run of torch in float32"
+    with pytest.raises(UserError, match=said):
+        variants.points(other.inputs())

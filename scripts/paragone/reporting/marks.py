@@ -20,7 +20,6 @@ from paragone.reporting import style
 BAR_COLUMNS = ["panel", "series", "backend", "x", "kind", "value", "low", "high", "n", "runs"]
 BAR_COLUMNS += ["words"]
 STAR = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5}  # of published values
-NO_VALUES = pd.Series(dtype="float64")
 
 _LABEL, _WORDS = 23, 34  # characters per line that leave room for the rest in a single column
 _RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}

@@ -17,7 +17,6 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
-    NO_VALUES,
     STAR,
     bar_rows,
     draw_cells,
@@ -70,7 +69,7 @@ def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Se
     are extrapolated; None without a run."""
     runs = series.measured.dropna(subset="steady_examples_per_second")
     if runs.empty:
-        return NO_VALUES, None
+        return pd.Series(dtype="float64"), None
     protocol = Protocol(workload=series.workload, epoch_examples=examples)
     cell = Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
     return epoch_seconds(cell), not cell.whole_epochs()
