@@ -293,7 +293,7 @@ def modes(record: RunRecord, process: Process) -> Iterator[Finding]:
 
 OF_CONTEST: Checks[Callable[[Contest], Iterator[Finding]]] = Checks()
 # Rules on runs that each variant of a contest must obey, too.
-OF_CONTESTANT = (*("environment", "modes", "first-steps", "first-steps-compared", "clean-code"),)
+OF_CONTESTANT = ("environment", "modes", "first-steps", "first-steps-compared", "clean-code")
 
 
 def of_contests(record: ContestsRecord) -> Iterator[tuple[str, Finding]]:
