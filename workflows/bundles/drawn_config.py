@@ -61,8 +61,8 @@ def files_of_records(bundles: Opened) -> list[str]:
 def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     """The whole config of the main workflow: `config` and its defaults, with what the bundles ask for.
 
-    The experiment of the primary question comes first. Where two bundles have the same experiment, the first
-    bundle decides how it is drawn.
+    The experiment of the primary question comes first. Where two bundles have the same experiment, workload,
+    backend or data set, the first bundle decides how it is drawn.
     """
     whole = merged(read(PROJECT / "config.yaml"), config)
     with_papers(whole, PROJECT)
@@ -70,9 +70,10 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}
     primary = configs[0]["primary"]["experiment"]
     whole["experiments"], whole["records_only"] = {}, {}
-    for own in configs:
+    for own in reversed(configs):  # the first has the last word: a backend's tuning on its machine, say
         for key in ("workloads", "backends", "datasets"):
-            whole[key] = own.get(key, {}) | whole[key]
+            whole[key] = merged(whole[key], own[key])
+    for own in configs:
         for name, block in sorted(own["experiments"].items(), key=lambda item: item[0] != primary):
             whole["experiments"].setdefault(name, block)
     for label, (listing, _) in bundles.items():

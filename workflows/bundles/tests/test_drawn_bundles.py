@@ -62,6 +62,19 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     assert alone["experiments"][EXPERIMENT]["tables"] == ["differences"]
 
 
+def test_a_variant_that_was_tuned_elsewhere_alone_can_be_drawn():
+    """As JAX on a GPU: this project's block has nothing tuned."""
+    backend = {**CONFIG["backends"]["jax"], "tuned": {"options": {"steps_per_call": 16}}}
+    row = {"backend": "jax", "replicas": 1, "global_batch": 128, "tuning": "tuned"}
+    theirs = {
+        **THEIRS,
+        "backends": {**CONFIG["backends"], "jax": backend},
+        "experiments": {EXPERIMENT: {**BLOCK, "matrix": [row]}},
+    }
+    whole = drawn({}, {"gpu": (listing_of(**{EXPERIMENT: ["a"]}), theirs)})
+    assert EXPERIMENT in Plan(config=whole).sections
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     """The bundle of two runs of each of two variants, and of their contests, packed by the program."""
