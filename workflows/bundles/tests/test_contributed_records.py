@@ -4,9 +4,11 @@ import re
 
 import pandas as pd
 import pytest
+from plan import Plan
 from workspace import ROOT
 
 import unbundle
+from drawn_config import drawn, opened
 
 CONTRIBUTED = sorted((ROOT / "records").glob("*.zip"))
 
@@ -20,7 +22,7 @@ def test_the_list_has_each():
 
 
 @pytest.mark.parametrize("path", CONTRIBUTED, ids=lambda path: path.stem)
-def test_it_is_tabulated(path, tmp_path):
+def test_it_is_tabulated_and_its_config_is_drawn(path, tmp_path):
     unbundle.main(["--bundles", str(path), "--results", str(tmp_path)])
     tables = [pd.read_parquet(table) for table in tmp_path.glob("tables/*/runs.parquet")]
     runs = pd.concat(tables)
@@ -28,3 +30,6 @@ def test_it_is_tabulated(path, tmp_path):
     completed = runs[runs["status"] == "completed"]
     assert len(completed)
     assert set(completed["parity"]) == {"passed"}
+    bundles = opened([str(path)])
+    ((_, own),) = bundles.values()
+    assert set(own["experiments"]) <= set(Plan(config=drawn({}, bundles)).sections)
