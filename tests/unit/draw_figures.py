@@ -28,7 +28,6 @@ from paragone.reporting.figures import load
 from paragone.reporting.inputs import Inputs
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
-THREE = list(BACKENDS)[:3]
 
 
 def varied() -> list[dict]:
@@ -56,7 +55,7 @@ class Drawing:
             if isinstance(given, pd.DataFrame):
                 tidy.write(given, folder / f"{kind}.parquet")
                 given = [folder / f"{kind}.parquet"]
-            self.files[kind.replace("_", "-")] = given
+            self.files[kind] = given
 
     @classmethod
     def of(cls, folder: Path, made: list[dict], **failed: bool) -> "Drawing":

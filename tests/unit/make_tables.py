@@ -11,7 +11,6 @@ from workspace import CONFIG, FOLDERS, arguments
 import write_table
 from paragone.analysis import tidy
 
-NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}}
 FORMATS = {"csv": "csv", "markdown": "md", "cells": "json"}  # and suffixes
 
 SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
@@ -38,17 +37,14 @@ def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFram
     return table.assign(**SHARED | of_metric | columns)
 
 
-def write(
-    folder: Path, name: str, *options: object, labels: dict[str, str] = LABELS, **files: object
-) -> dict[str, Path]:
+def write(folder: Path, name: str, *options: object, **files: object) -> dict[str, Path]:
     """Write the table `name` into `folder`; the file of each format.
 
     `files`: by kind of input; one that is a table is written first. `options`: further ones.
     """
     outputs = {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
-    line = [name, *map(str, options), *arguments(labels=labels, title="A title")]
-    if name == "differences" and not any("--settings" in str(option) for option in options):
-        line += arguments(settings=json.dumps(NO_QUESTION))
+    settings = json.dumps({"primary": {"experiment": "another", "metric": "speed"}})
+    line = [name, *arguments(labels=LABELS, title="A title", settings=settings), *map(str, options)]
     for kind, given in files.items():
         if isinstance(given, pd.DataFrame):
             path = folder / f"{kind}.parquet"

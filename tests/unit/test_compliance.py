@@ -286,7 +286,7 @@ def test_a_record_that_cannot_be_read_is_shown_in_words(tmp_path, records):
         assert "breaks a rule (1 of 3 runs)" in texts_of(drawing.figure(figure))
     for table, *options in (["comparison", *beside("tpu_fashion_conv")], ["differences"]):
         more = {"epochs": epochs} if options else {}
-        outputs = write(tmp_path / table, table, *options, labels={}, runs=runs, **more)
+        outputs = write(tmp_path / table, table, *options, runs=runs, **more)
         assert "schema (1 of 9 runs)" in outputs["markdown"].read_text()
         assert len(pd.read_csv(outputs["csv"])) > 0
 

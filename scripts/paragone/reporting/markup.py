@@ -46,15 +46,14 @@ def write(table: Table, paths: Iterable[Path]) -> None:
 
 def _texts(table: Table) -> dict[str, Any]:
     """Return the texts of a table as JSON; the names of a line's runs are a list without repetitions."""
-    runs = msgspec.to_builtins(table.published_runs, enc_hook=float)
-    shown = {
+    return {
         "remarks": table.remarks,
         "columns": [*table.cells.columns],
         "lines": table.cells.fillna("").astype(str).to_numpy().tolist(),
         "outcomes": [*table.outcomes],
         "runs": [list(dict.fromkeys(names.split())) for names in table.runs],
+        "published_runs": msgspec.to_builtins(table.published_runs, enc_hook=float),
     }
-    return shown | ({"published_runs": runs} if runs else {})
 
 
 def _markdown(table: Table) -> str:
