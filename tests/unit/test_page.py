@@ -4,12 +4,15 @@ import base64
 import gzip
 import json
 import re
+import shutil
 
 import msgspec
 import pytest
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
 
+from paragone.analysis import tidy
+from paragone.records.compliance import Violation
 from paragone.records.data_summary import Summary
 
 
@@ -28,10 +31,14 @@ def page(results):
     return results.page.read_text()
 
 
-@pytest.fixture(scope="module")
-def packed(page):
+def packed_in(page: str) -> dict:
     (text,) = re.findall(r'id="packed">([^<]*)<', page)
     return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+@pytest.fixture(scope="module")
+def packed(page):
+    return packed_in(page)
 
 
 def test_answers_come_first_and_link_to_their_evidence(page):
@@ -117,6 +124,18 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
     assert page[slice(*ending)] in shown
     write(results.folder, tmp_path / "so_far.html", *outline, "--left-out=jax: not asked for.")
     assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
+
+
+def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, tmp_path, packed):
+    folder = shutil.copytree(results.folder, tmp_path / "results")
+    run = "fashion-conv.torch.r1.b1000.s9.01234567"
+    broken = Violation(EXPERIMENT, "schema", "invalid", run, "record.json", "record", "cut off")
+    lost, _ = tidy.tables([], EXPERIMENT, {}, violations=[broken])
+    tidy.write(tidy.merge([lost, results.runs]), folder / "tables/runs.parquet")
+    write(folder, folder / "index.html")
+    shown = (folder / "index.html").read_text()
+    assert run in shown
+    assert packed_in(shown)["runs"] == packed["runs"]
 
 
 def test_data_sets_are_summarized(results, tmp_path):
