@@ -27,6 +27,7 @@ def another_rate(text: str) -> str:
 
 
 OF_CONV = [spec for spec in PLAN.runs.values() if spec.workload.name == "fashion-conv"]
+OF_TENSORFLOW = PLAN.trained_by("tensorflow")
 # The file that is edited, how, and what is then measured again.
 EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "the loop": (
@@ -36,12 +37,18 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         {name: PLAN.jobs()[name] for name in ("train", "contests", *GATE)},
     ),
     "an engine": (
-        "scripts/paragone/engines/torch_xla.py",
+        "scripts/paragone/engines/tensorflow.py",
         append,
         {
-            "train": len(PLAN.trained_by("torch_xla")),
-            "probe": len({spec.workload.name for spec in PLAN.trained_by("torch_xla")}),
+            "train": len(OF_TENSORFLOW),
+            "probe": len({(spec.workload.name, spec.backend.name) for spec in OF_TENSORFLOW}),
+            "contests": len(PLAN.timed),
         },
+    ),
+    "an engine's products": (
+        "scripts/paragone/microbenchmarks/products/torch_xla.py",
+        append,
+        {"measure_products": 1},
     ),
     "a measurement rule": ("rules/schemas/compliance.csv", lambda text: text + "\n", {}),
     "a color": ("config.yaml", replaced("#0072B2", "#123456"), {}),
@@ -69,6 +76,11 @@ def test_an_edit_measures_again_what_depends_on_it(smoke, edit):
         assert not {"check_parity", "collect_runs"} & set(jobs)
     else:
         assert jobs["collect_runs"] > 0
+
+
+def test_an_edit_of_what_all_programs_import_makes_everything_again(smoke):
+    with smoke.checkout.edited("scripts/paragone/base/errors.py", append):
+        assert smoke.jobs() == PLAN.jobs()
 
 
 def test_finished_means_nothing_to_do(smoke, tmp_path):
