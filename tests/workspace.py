@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -361,10 +361,6 @@ class Checkout:
     def jobs(self, *arguments: str, **variables: str) -> dict[str, int]:
         """The number of jobs of each rule that a call would run."""
         return jobs([*arguments], self.folder, **variables)
-
-    def edited(self, name: str, edit: Callable[[str], str]) -> AbstractContextManager[None]:
-        """Change a file for the length of a `with` block."""
-        return edited(self / name, edit)
 
 
 @contextmanager

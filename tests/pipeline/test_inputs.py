@@ -4,7 +4,7 @@ import re
 import shlex
 
 import yaml
-from workspace import dry_run, refused_by_workflow, snakemake
+from workspace import dry_run, edited, refused_by_workflow, snakemake
 
 BRACES = "{results} in {braces}, {0} and }{"
 
@@ -33,7 +33,7 @@ def test_mistake_in_the_config_is_one_message(checkout):
         ("seed: 0 ", "sede: 0 ", ["config: config:", "'sede'", "seed"]),
         ("backends:\n", "backends: [\n", ["config.yaml", "line"]),
     ):
-        with made.edited("config.yaml", lambda text: text.replace(old, new, 1)):  # noqa: B023
+        with edited(made / "config.yaml", lambda text: text.replace(old, new, 1)):  # noqa: B023
             printed = dry_run(["all", "--cores", "2"], made.folder, status=1)
         refused_by_workflow(printed, *words)
         assert not (made / "results").exists()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from plan import GATE, Plan, measured
+from workspace import edited
 
 PLAN = Plan("smoke")
 # The experiment of these figures has no PyTorch eager in the smoke preset.
@@ -68,7 +69,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_measures_again_what_depends_on_it(smoke, edit):
     file, change, expected = EDITS[edit]
-    with smoke.checkout.edited(file, change):
+    with edited(smoke.checkout / file, change):
         jobs = smoke.jobs()
     assert measured(jobs) == expected
     if edit in ("a color", "a label"):
@@ -79,7 +80,7 @@ def test_an_edit_measures_again_what_depends_on_it(smoke, edit):
 
 
 def test_an_edit_of_what_all_programs_import_makes_everything_again(smoke):
-    with smoke.checkout.edited("scripts/paragone/base/errors.py", append):
+    with edited(smoke.checkout / "scripts/paragone/base/errors.py", append):
         assert smoke.jobs() == PLAN.jobs()
 
 
@@ -93,7 +94,7 @@ def test_finished_means_nothing_to_do(smoke, tmp_path):
 
 def test_editing_a_figure_redraws_only_it(smoke):
     """Which modules each figure depends on: tests/unit/test_sources.py."""
-    with smoke.checkout.edited("scripts/paragone/reporting/figures/clocks.py", append):
+    with edited(smoke.checkout / "scripts/paragone/reporting/figures/clocks.py", append):
         jobs = smoke.jobs()
     drawn = PLAN.drawn()["plot_clocks"]
     assert jobs == {"plot_clocks": drawn, "page_so_far": 1, "page": 1, "all": 1}
@@ -110,5 +111,5 @@ def test_another_place_in_the_order_is_no_reason_to_train_again(smoke):
     assert PLAN.places[OF_CONV[0].name] < len(PLAN.places)  # others follow, and move up without it
     left = [name for name in PLAN.experiments if name != "tpu_fashion_conv"]
     assert not {"train", "first_steps"} & smoke.jobs("--config", f"only={left}").keys()
-    with smoke.checkout.edited("presets/smoke.yaml", repeated):
+    with edited(smoke.checkout / "presets/smoke.yaml", repeated):
         assert measured(smoke.jobs()) == {"train": 1, "first_steps": 1}
