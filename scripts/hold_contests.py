@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--record", type=Path, required=True, help="record.json to write")
     options = parser.parse_args(arguments)
     specs = [Spec.from_json(text) for text in options.specs]
-    dataset = data.load(options.manifest, options.data_folder)
+    asked = specs[0].workload.dataset
+    dataset = data.load(options.manifest, options.data_folder, asked)
     code = digest_of("hold_contests.py", "participate", *loaded_modules(*specs))
     record = ContestsRecord(
         question=options.question, data=data_read(dataset, specs[0]), planned=options.contests

@@ -60,7 +60,7 @@ def conclude(
     from paragone.records.run_record import RunRecord
     from paragone.training import results
 
-    dataset = data.load(options.manifest, options.data_folder)
+    dataset = data.load(options.manifest, options.data_folder, spec.workload.dataset)
     record = RunRecord(
         run=spec.name,
         status=status,

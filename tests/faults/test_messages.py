@@ -29,6 +29,12 @@ def test_missing_data_are_found_before_the_framework_is_imported(small, tmp_path
         assert "torch" not in imported
 
 
+def test_the_manifest_of_another_data_set(small, tmp_path):
+    other = changed(SPEC, {"dataset": "reuters"})
+    words = "is of fashion_mnist, and the workload's data set is reuters"
+    refuses(train_command(other, small, tmp_path), tmp_path, words)
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

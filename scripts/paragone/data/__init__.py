@@ -69,12 +69,12 @@ def few(dataset: Dataset, train: int, test: int) -> Dataset:
     )
 
 
-def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
+def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None = None) -> Dataset:
     """Map the arrays that a manifest describes.
 
     manifest_path: the output of `scripts/serialize.py`. data_folder: `data.folder` of the config, to which
-    the manifest's paths are relative. Raises `UserError` when the manifest or an array is missing, truncated
-    or of another shape.
+    the manifest's paths are relative. asked: the data set that it must be of. Raises `UserError` when it is
+    of another one, or when the manifest or an array is missing, truncated or of another shape.
     """
     manifest_path = Path(manifest_path)
     # A rerun without its outputs in this folder serializes again, which replaces a damaged store.
@@ -87,6 +87,10 @@ def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
     except ValueError:
         raise UserError(f"{manifest_path} is not valid JSON: {remedy}") from None
     try:
+        if asked not in (None, manifest["dataset"]):
+            raise UserError(
+                f"{manifest_path} is of {manifest['dataset']}, and the workload's data set is {asked}"
+            )
         folder = Path(data_folder) / manifest["folder"]
         arrays = {
             name: _map(folder / entry["file"], entry, remedy)

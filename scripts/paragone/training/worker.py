@@ -37,7 +37,7 @@ def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
     _limit(spec, world)
     ledger.switch("data")  # before the framework: missing data is found in a second
-    dataset = data.load(options.manifest, options.data_folder)
+    dataset = data.load(options.manifest, options.data_folder, spec.workload.dataset)
     process = Process(
         **structs.asdict(structs.replace(start, threads=threads)),
         rank=world.rank,
