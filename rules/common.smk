@@ -1,16 +1,14 @@
 # What several rules share: the plan of this call, made from the config, and what happens around its jobs.
 #
 # What a job says: `>{log:q} 2>&1` keeps it in the log, `2>&1 | tee {log:q}` shows it, too. `2>{log:q} | tee -a {log:q}`
-# does not show what frameworks say on stderr. Jobs that continue what was interrupted append to their log, and a full
-# disk of logs must not cost their result: `2>>{log:q} | {{ tee -a {log:q} || true; }}`.
+# does not show stderr. Jobs that continue append to their log, and a full disk of logs must not cost their result:
+# `2>>{log:q} | {{ tee -a {log:q} || true; }}`.
 
 import json
 import os
 import shutil
 import sys
 import time
-
-from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
@@ -23,8 +21,7 @@ from paragone.config.read import merged, read
 START = time.time()
 mend_shell()
 try:
-    # Before Snakemake reads it: what is wrong in it is one message.
-    DEFAULTS = read(PROJECT / "config.yaml")
+    DEFAULTS = read(PROJECT / "config.yaml")  # before Snakemake does: what is wrong in it is one message
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -45,7 +42,6 @@ for notice in PLAN.notices if workflow.is_main_process else ():
 
 RESULTS = Path(config["pathvars"]["results"])
 TEMPLATES = "scripts/paragone/reporting/templates"
-CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 LAST = -1_000_000  # the priority of what waits for the last run
 
 
@@ -100,11 +96,5 @@ def check_submission():
 
 
 def reading(wildcards):
-    """The priority of what only reads results: at once for the primary experiment, else after the last run, since
-    nothing runs beside a timed run and figures are drawn two at a time."""
+    """The priority of what only reads results: after the last run, but for the primary experiment."""
     return 1 if wildcards.get("experiment") == PLAN.primary else LAST
-
-
-def probed(wildcards):
-    """What a backend computes of a workload for the parity gate."""
-    return PLAN.probes[wildcards.workload, wildcards.backend]

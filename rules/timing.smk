@@ -4,6 +4,10 @@
 #
 #   snakemake first_answer      before anything else is prepared; `make all` begins with it
 
+from snakemake_interface_executor_plugins.settings import DeploymentMethod
+
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+
 
 rule interpreter:
     output:

@@ -60,6 +60,11 @@ rule train:
         """
 
 
+def probed(wildcards):
+    """What a backend computes of a workload for the parity gate."""
+    return PLAN.probes[wildcards.workload, wildcards.backend]
+
+
 rule probe:
     input:
         manifest=lambda wildcards: PLAN.manifest(probed(wildcards)),

@@ -78,8 +78,8 @@ def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     printed = succeed(line, timeout=600, PYTHONPATH=str(ROOT / "scripts"))
     header, _, best, same, _, machine, read = printed.splitlines()
     assert header.startswith("| part | against")
-    assert best.startswith("| fashion-conv, `tensorflow-mirrored`, bfloat16,")
+    assert best.startswith(f"| fashion-conv, `tensorflow-mirrored`, {training.PRECISION}, tuned")
     assert " examples/s | 1.5 x | " in best
-    assert same.startswith("| fashion-conv, `tensorflow-mirrored`, float32,")
+    assert same.startswith("| fashion-conv, `tensorflow-mirrored`, float32, as-installed")
     assert " two cores, commit " in machine
     assert read.startswith(f"Data: fashion_mnist {fashion.source} (")
