@@ -21,7 +21,7 @@ from paragone.config.read import merged, read
 START = time.time()
 mend_shell()
 try:
-    DEFAULTS = read(PROJECT / "config.yaml")  # before Snakemake does: what is wrong in it is one message
+    DEFAULTS = read(PROJECT / "config.yaml")  # before Snakemake does, in one message
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
