@@ -60,15 +60,10 @@ rule train:
         """
 
 
-def probed(wildcards):
-    """What a backend computes of a workload for the parity gate."""
-    return PLAN.probes[wildcards.workload, wildcards.backend]
-
-
 rule probe:
     input:
-        manifest=lambda wildcards: PLAN.manifest(probed(wildcards)),
-        weights=lambda wildcards: PLAN.weights(probed(wildcards)),
+        manifest=lambda wildcards: PLAN.manifest(PLAN.probed(wildcards)),
+        weights=lambda wildcards: PLAN.weights(PLAN.probed(wildcards)),
     output:
         "<results>/parity/{workload}/{backend}.npz",
     log:
@@ -77,12 +72,12 @@ rule probe:
         lambda wildcards: PLAN.environment(wildcards.backend)
     resources:
         # An accelerator belongs to one process: a probe must not meet another one, nor a run.
-        machine=lambda wildcards: 1 if probed(wildcards).backend.device == "cpu" else 100,
-        gpu=lambda wildcards: probed(wildcards).gpus,
+        machine=lambda wildcards: 1 if PLAN.probed(wildcards).backend.device == "cpu" else 100,
+        gpu=lambda wildcards: PLAN.probed(wildcards).gpus,
         mem_mb=8000,  # the parity gate computes in double precision
     params:
-        code=lambda wildcards: PLAN.code("probe.py", probed(wildcards)),
-        spec=lambda wildcards: probed(wildcards).to_json(),
+        code=lambda wildcards: PLAN.code("probe.py", PLAN.probed(wildcards)),
+        spec=lambda wildcards: PLAN.probed(wildcards).to_json(),
         data_folder=config["data"]["folder"],
         what=[],
     message:

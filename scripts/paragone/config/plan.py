@@ -237,6 +237,10 @@ class Plan:
         workloads = [spec.workload for spec in self.runs.values()]
         return sorted({each.model_name for each in workloads if each.dataset == dataset})
 
+    def probed(self, wildcards: Any) -> Spec:
+        """What a backend computes of a workload for the parity gate."""
+        return self.probes[wildcards.workload, wildcards.backend]
+
     def manifest(self, spec: Spec) -> str:
         """The manifest of a specification's data set."""
         return f"<results>/data/{spec.workload.dataset}/manifest.json"
