@@ -80,6 +80,7 @@ use rule fetch as pretrained with:
         "<results>/logs/weights/{model}.log",
     wildcard_constraints:
         model="[a-z0-9-]+",
+    priority: 0  # as any other job: data come first
     params:
         code=PLAN.code("fetch.py"),
         asked=lambda wildcards: PLAN.asked_of_weights(wildcards.model),
