@@ -55,7 +55,7 @@ bench: $(VENV)/workflow
 		&& PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"
 
 # What one GPU decides in 13 minutes (benchmarks/README.md), with the frameworks of .venv or else of the Python on PATH:
-# nothing is installed. A trial without a GPU: PARAGONE_ACCELERATOR=cpu make gpu
+# nothing is installed. A trial without a GPU: PARAGONE_ACCELERATOR=cpu LIMIT=4000 make gpu
 gpu:
 	if [ -e $(BIN)/activate ]; then source $(BIN)/activate; fi && bash benchmarks/gpu.sh
 

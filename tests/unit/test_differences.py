@@ -179,7 +179,7 @@ def test_energy_is_of_an_example_and_not_of_a_window():
     for one in made:
         steps = 200 if one["spec"]["backend"]["name"] == "torch" else 100
         one["window"] = [{"steps": steps, "seconds": 10.0}]
-        one["processes"][0]["window"] = [make_activity(10.0, cpu_joules=50.0)]
+        one["processes"][0]["window"] = [make_activity(10.0, accelerator_joules=50.0)]
     (row,) = rows_of(made, "energy")
     assert row["winner"] == "PyTorch"
     assert row["effect"] == pytest.approx(2.0)

@@ -374,14 +374,16 @@ def test_energy_is_that_of_the_speed_window_of_every_host_once():
     """Two ranks of a host and one of another: the second rank has none of its own."""
     (made,) = typed([make_record("torch-ddp", replicas=3)])
 
-    def drawn(last: float | None, kind: str = "cpu") -> float | None:
+    def drawn(last: float | None, kind: str = "accelerator") -> float | None:
         by_rank = ((20.0, 30.0), (), (last,))
-        windows = [[Activity(**make_activity(1.0, cpu_joules=j)) for j in of] for of in by_rank]
+        windows = [
+            [Activity(**make_activity(1.0, accelerator_joules=j)) for j in of] for of in by_rank
+        ]
         pairs = zip(made.processes, windows, strict=True)
         processes = [replace(process, window=window) for process, window in pairs]
         return host_metrics.joules(processes, kind)
 
-    assert (drawn(5.0), drawn(5.0, "accelerator"), drawn(None)) == (55, None, None)
+    assert (drawn(5.0), drawn(5.0, "cpu"), drawn(None)) == (55, None, None)
 
 
 WATCHING = """
