@@ -71,6 +71,7 @@ use rule page as page_so_far with:
 
 
 use rule page as paper with:
+    priority: 0
     input:
         template=PLAN.path(f"{TEMPLATES}/paper.typ"),
         method=PLAN.path("rules/report/method.rst"),

@@ -103,7 +103,7 @@ def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
     named = {key: (spec.workload.name, spec.backend.name) for key, spec in default.probes.items()}
     assert all(key == names for key, names in named.items())
     assert default.parity_reports("tpu_fashion_conv") == ["<results>/parity/fashion-conv.json"]
-    assert default.manifests("tpu_fashion_conv") == ["<results>/data/fashion_mnist/manifest.json"]
+    assert "<results>/data/fashion_mnist/manifest.json" in default.manifests()
 
 
 @pytest.mark.parametrize("kind", EXHIBITS)

@@ -24,7 +24,7 @@ from paragone.analysis.prediction import (
     judge_sample,
 )
 from paragone.analysis.statistics import holm
-from paragone.reporting import answers
+from paragone.reporting import answers, markup
 
 # 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024.
 KNOWN = pd.Series(np.tile([-1.0, 1.0], 10))
@@ -213,6 +213,17 @@ def test_the_committed_files_cover_what_is_judged():
         by_epoch = one.rows.groupby("epoch")
         assert by_epoch["seed"].agg(["nunique", "size"]).nunique().tolist() == [1, 1]
         assert by_epoch["final_weights"].nunique().min() == one.rows["seed"].nunique(), name
+
+
+def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
+    """Seeds of tables are integers of pandas, which may be missing."""
+    stuck = KNOWN.set_axis(KNOWN.index.astype("Int64"))
+    stuck[5] = 30.0
+    run = verdicts.PublishedRun("theirs", "fashion-cnn", "PyTorch", (one_more(0.0, known=stuck),))
+    table = markup.Table(pd.DataFrame(), "", [], pd.DataFrame(), published_runs=[run])
+    markup.write(table, [tmp_path / "table.json"])
+    (found,) = answers.published_in(tmp_path / "table.json")
+    assert found.numbers[0].stuck == (5,)
 
 
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):

@@ -37,6 +37,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive
 # zipfile raises RuntimeError for encryption, and its subclass NotImplementedError for unknown compression.
 _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 _ASK = "ask who made it for another copy"
+_AGAIN = "delete it and run again"
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True):
@@ -87,7 +88,7 @@ def pack(
         if not ALLOWED.fullmatch(name):
             raise UserError(f"{results / name}: not a file of a bundle; name what was measured")
     found = [
-        _record(f"{results / name}", content, name.split("/")[1])
+        _record(f"{results / name}", content, name.split("/")[1], _AGAIN)
         for name, content in contents.items()
         if name.endswith("record.json")
     ]
@@ -207,15 +208,15 @@ def _check_arrays(where: str, content: bytes) -> None:
                         raise UserError(f"{where}: unpacks to more than {MOST >> 20} MiB")
 
 
-def _record(where: str, content: bytes, folder: str) -> Record:
+def _record(where: str, content: bytes, folder: str, remedy: str = _ASK) -> Record:
     """The record, of a run or of contests, of a file below the folder of this name."""
     try:
         made = decoded(content)
     except ValueError as error:
-        raise UserError(f"{where}: not a valid record ({error}); {_ASK}") from None
+        raise UserError(f"{where}: not a valid record ({error}); {remedy}") from None
     own = made.question if isinstance(made, ContestsRecord) else made.run
     if own != folder:
-        raise UserError(f"{where}: the record of {own}; {_ASK}")
+        raise UserError(f"{where}: the record of {own}; {remedy}")
     return made
 
 

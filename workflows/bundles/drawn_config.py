@@ -70,11 +70,11 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}
     primary = configs[0]["primary"]["experiment"]
     whole["experiments"], whole["records_only"] = {}, {}
-    for own in reversed(
-        configs
-    ):  # the first has the last word: a backend's tuning on its machine, say
-        for key in ("workloads", "backends", "datasets"):
-            whole[key] = merged(whole[key], own.get(key, {}))
+    # The first has the last word. A backend keeps what only another has: its tuning on a GPU, say.
+    for own in reversed(configs):
+        whole["backends"] = merged(whole["backends"], own["backends"])
+        for key in ("workloads", "datasets"):
+            whole[key] = whole[key] | own.get(key, {})
     for own in configs:
         for name, block in sorted(own["experiments"].items(), key=lambda item: item[0] != primary):
             whole["experiments"].setdefault(name, block)

@@ -161,9 +161,9 @@ def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: b
 class Quantity:
     """How to measure a published metric.
 
-    `measure`: values by seed. `hardware`: of what depends on the machine as much as on the method, the kind
-    of reason that says so. `exact`: it requires the published batch and replicas. `unit`: of the values.
-    `any_length`: it does not depend on the length of the epochs.
+    `measure`: values by seed. `hardware`: the kind of reason to give where the metric depends on the machine
+    as much as on the method, else empty. `exact`: it requires the published batch and replicas. `unit`: of
+    the values. `any_length`: it does not depend on the length of the epochs.
     """
 
     measure: Callable[[Cell, Row], pd.Series]

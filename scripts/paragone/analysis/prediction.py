@@ -179,7 +179,7 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
         center=float(kept.mean()),
         scale=float(kept.std() * math.sqrt(1 + 1 / n)),
         freedom=n - 1,
-        stuck=tuple(stuck.index),
+        stuck=tuple(map(int, stuck.index)),
         why=why,
     ).tested()
     near = stuck[(stuck - claim.value).abs() <= found.half_width + claim.rounding]

@@ -216,7 +216,7 @@ class Plan:
         return [] if synthetic else data_paths(self.dataset(dataset))
 
     def state_of_data(self, dataset: str) -> str:
-        """See `state_of_files`."""
+        """What tells that the user's files of a data set have changed, see `state_of_files`."""
         return state_of_files(self.dataset(dataset))
 
     def asked_of_dataset(self, dataset: str) -> list[str]:
@@ -226,7 +226,7 @@ class Plan:
         return ["--dataset", dataset, "--block", block, "--config-data", canonical(settings)]
 
     def asked_of_weights(self, model: str) -> list[str]:
-        """The same of the program where it looks for the published weights of a model."""
+        """The options of the same program where it looks for the published weights of a model."""
         data = self.config["data"]
         settings = {"folder": data["folder"], "source": data["source"]}
         settings["pretrained"] = {model: data["pretrained"].get(model, {})}
@@ -329,10 +329,9 @@ class Plan:
         names = {spec.workload.name for spec in self._specs(experiments)}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
-    def manifests(self, *experiments: str) -> list[str]:
-        """The manifests of the data sets of some experiments, or of all; from records alone those that are
-        there."""
-        paths = sorted({self.manifest(spec) for spec in self._specs(experiments)})
+    def manifests(self) -> list[str]:
+        """The manifests of all data sets; from records alone those that are there."""
+        paths = sorted({self.manifest(spec) for spec in self._specs(())})
         if not self.from_records:
             return paths
         results = self.config["pathvars"]["results"]

@@ -74,7 +74,10 @@ class Probe:
 
 
 class Reports(Protocol):
-    """What an engine tells of its framework; one that inherits this need not tell it."""
+    """What an engine reports of its framework.
+
+    An engine that inherits this has these defaults, and overrides what its framework can tell.
+    """
 
     def programs(self) -> Programs | None:
         """Return the number of programs compiled for this process; None if it is not reported."""

@@ -325,8 +325,8 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     digest: Sha256 | None = None
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an epoch too many or too few, or without the score of the task; other data
-        than the workload's; and processes that read others than the first."""
+        """Raise `ValueError` for epochs that are not numbered from 1 on or lack the score of the task, for
+        data of another set than the workload's, and for processes that have not read the same."""
         score, asked = self.spec.workload.task.score, self.spec.workload.dataset
         for at, epoch in enumerate(self.epochs):
             if epoch.epoch != at + 1:

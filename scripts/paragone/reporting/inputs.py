@@ -1,7 +1,6 @@
 """What figures and tables read: files named on the command line, each read when it is first used."""
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -134,7 +133,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--margins", type=Decoder(dict[str, Margin]).decode, default={}, help="of the config, JSON"
     )
     parser.add_argument(
-        "--settings", type=json.loads, default={}, help="values of the config, JSON"
+        "--settings",
+        type=Decoder(dict[str, Any]).decode,
+        default={},
+        help="values of the config, JSON",
     )
 
 

@@ -52,7 +52,9 @@ def _texts(table: Table) -> dict[str, Any]:
         "lines": table.cells.fillna("").astype(str).to_numpy().tolist(),
         "outcomes": [*table.outcomes],
         "runs": [list(dict.fromkeys(names.split())) for names in table.runs],
-        "published_runs": msgspec.to_builtins(table.published_runs, enc_hook=float),
+        "published_runs": msgspec.to_builtins(
+            table.published_runs, enc_hook=lambda value: value.item()
+        ),
     }
 
 

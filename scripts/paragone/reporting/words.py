@@ -371,7 +371,8 @@ REASONS = {
     "edition": "edition {}",
     "epochs": "only {} of the published {} epochs were run",
     "hardware": "other hardware",
-    "hardware_training_time": "other hardware; measured with compilation and evaluation",
+    "hardware_training_time": "other hardware; measured with compilation and evaluation, a whole run also "
+    "with its start",
     "hardware_training": "other hardware; measured: training alone",
     "hardware_product": "other hardware; the source prints the time of day (1 s resolution) around drawing "
     "the operands, the product and its sum, here the product alone is timed",
@@ -438,8 +439,8 @@ def noun(metric: str) -> str:
         return "number of parameters"
     split, _, name = metric.partition("_")
     if name in METRICS:
-        name = METRICS[name].words
-    return f"{'training' if split == 'train' else split} {name}"
+        metric = f"{split} {METRICS[name].words}"
+    return metric.replace("_", " ").replace("train ", "training ")
 
 
 def distance(one: Judgement) -> str:

@@ -8,5 +8,6 @@ A framework is one module here, named like its engine, with five functions:
     wait(tensor)                 return when the device is done with it
     sample(tensor, steps)        every `steps`-th row and column as float64 on the host
 
-Of what a framework raises, `measure` tells a full memory and a precision that the device lacks by the words.
+`measure` recognizes a full memory, and a precision that the device lacks, by the type and the words of the
+error that a framework raises.
 """

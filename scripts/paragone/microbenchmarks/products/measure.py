@@ -19,7 +19,7 @@ SHORTEST = 0.05  # seconds; a timed run repeats the product to last at least so 
 # and in float32 the sum over k. Products that secretly run in TF32 (3e-4) or bfloat16 (2e-3) fail.
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 8e-3}
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
-# Of errors, in their kind or their message, where a device lacks a precision.
+# Words in the type or message of an error which says that the device lacks a precision.
 _LACKING = ("not implemented", "unimplemented", ".notfounderror")
 
 
