@@ -270,6 +270,7 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
     [
         ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "max 100000"}, 2.5),
         ("0::/job", {"job/cpu.max": "max 100000"}, None),
+        ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "150000 100000"}, 1.5),
         ("4:cpu:/job", {f"cpu/job/{QUOTA}": 50_000, f"cpu/job/{PERIOD}": 100_000}, 0.5),
         ("4:cpu:/", {f"cpu/{QUOTA}": -1, f"cpu/{PERIOD}": 100_000}, None),
         ("", {}, None),

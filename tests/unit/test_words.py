@@ -30,6 +30,15 @@ LONG = [LONG_NAME.format(number) for number in (1, 2, 4)]
 
 
 @pytest.mark.parametrize(
+    ("metric", "better", "other"),
+    [("speed", "faster", "slower"), ("peak memory", "smaller in memory", "worse")],
+)
+def test_a_variant_beside_the_baseline(metric, better, other):
+    (row,) = pairs(A_BEATS_B, metric=metric).to_dict("records")
+    assert [words.beside_baseline(row, label) for label in "AB"] == [better, other]
+
+
+@pytest.mark.parametrize(
     ("table", "text"),
     [
         (pairs(A_BEATS_B), "A is fastest, 1.20 times as fast as B."),
