@@ -71,7 +71,6 @@ use rule page as page_so_far with:
 
 
 use rule page as paper with:
-    priority: 0
     input:
         template=PLAN.path(f"{TEMPLATES}/paper.typ"),
         method=PLAN.path("rules/report/method.rst"),
@@ -85,5 +84,6 @@ use rule page as paper with:
         page="<results>/paper.pdf",
     log:
         "<results>/logs/paper.log",
+    priority: 0
     message:
         "Typesetting the paper"
