@@ -26,7 +26,7 @@ def test_a_wrong_engine_of_several_replicas_is_refused(short_runs, cell):
 
 
 def test_class_weights_are_averaged_over_the_global_batch(short_runs, cell):
-    """Of backends on two replicas, whose losses have weights that differ from replica to replica."""
+    """Two replicas have labels of different weights, so that a mean per replica would be wrong."""
     steps = short_runs.first_steps(cell, 2, "float64", task=TASK)
     assert steps.passed, steps.reason
     bug = "weights-of-each-replica"

@@ -21,7 +21,7 @@ def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
 
 
 def test_a_probe_of_other_data_or_outputs_is_refused(fashion, tmp_path):
-    """Of data that are not there: faults/test_messages.py."""
+    """Missing data are tested in faults/test_messages.py."""
     other = probes(fashion, tmp_path, first={}, second={"dataset": "reuters"})
     refused(call(other), "--manifests", "'reuters'")
     refused(call([*other, "--outputs", "third.npz"]), "--outputs: 3 for 2 --specs")

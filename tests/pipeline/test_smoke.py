@@ -203,7 +203,7 @@ def test_nothing_was_fetched_or_decoded_again(smoke, fashion):
 
 
 def test_records_say_what_data_they_are_of(records, smoke):
-    """Of the edition that was found: real where there is a mirror, else said to be synthetic."""
+    """Data are real where there is a mirror, and otherwise recorded as synthetic."""
     for made in records:
         name = made.spec.workload.dataset
         manifest = json.loads((smoke.checkout / f"results/data/{name}/manifest.json").read_text())

@@ -115,7 +115,7 @@ SPECS = [
 
 @pytest.mark.parametrize("spec", SPECS, ids=range(len(SPECS)))
 def test_batches_are_those_of_the_definition(spec):
-    """Of an epoch, of a window that goes on into later epochs, and of an evaluation that may be filled up."""
+    """This holds for an epoch, for a window that goes on into later epochs, and for an evaluation."""
     data, spec = random_images(), replace(spec, seed=5, least_evaluation_batch=1)
     for epoch in (1, 3):
         for found, defined in (

@@ -199,7 +199,7 @@ def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, 
 
 
 def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, object]:
-    """The same of version 1."""
+    """Return the files of a memory group of cgroups version 1."""
     stat = f"inactive_file 1\ntotal_inactive_file {cached * MIB}"
     names = {"limit_in_bytes": limit * MIB, "usage_in_bytes": used * MIB, "stat": stat}
     return {f"{folder}memory.{name}": value for name, value in names.items()}
@@ -345,7 +345,7 @@ def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
 
 
 def test_shares_are_of_all_windows_together():
-    """Of hosts without a neighbor, and with one; a hypervisor that takes a core away is one, too."""
+    """Hosts have no other load, another process, or a hypervisor that takes a core away."""
     windows = [
         Activity(**make_activity(1.0, others=0.0)),
         Activity(**make_activity(3.0, others=0.2)),

@@ -52,7 +52,7 @@ def test_without_one_replica_there_is_no_speed_up(tmp_path):
 
 
 def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
-    """Of three contests, not of the one run."""
+    """Three contests and one run are there, and the contests decide."""
     runs, _ = tabulated([make_record("torch", replicas=count, speed=1000.0) for count in (1, 2)])
     same = ["workload", "global_batch", "machine", "machine_name", "data_edition", "data_source"]
     about, speeds = runs[same].iloc[0], np.array([[900.0] * 2, [1000.0] * 2, [1100.0] * 2])

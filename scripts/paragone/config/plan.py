@@ -216,7 +216,7 @@ class Plan:
         return [] if synthetic else data_paths(self.dataset(dataset))
 
     def state_of_data(self, dataset: str) -> str:
-        """What tells that the user's files of a data set have changed, see `state_of_files`."""
+        """Return a text that changes when the user's files of a data set change, see `state_of_files`."""
         return state_of_files(self.dataset(dataset))
 
     def asked_of_dataset(self, dataset: str) -> list[str]:

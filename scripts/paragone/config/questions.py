@@ -63,7 +63,7 @@ def kind(sizes: Collection[tuple[int, int]]) -> str | None:
 
 
 def scales(specs: list[Spec]) -> bool:
-    """Whether runs are of one workload and scale in one of these ways."""
+    """Return whether runs train one workload in strong or weak scaling, as `kind` defines them."""
     sizes = [(spec.replicas, spec.global_batch) for spec in specs]
     return len({spec.workload.name for spec in specs}) == 1 and kind(sizes) is not None
 

@@ -335,11 +335,11 @@ class Spec(Block, frozen=True, dict=True):
         return self.steps_per_epoch or whole + kept
 
     def examples_of(self, steps: int) -> int:
-        """Examples of so many steps of whole batches, over all replicas."""
+        """Return how many examples that many steps of whole batches have, over all replicas."""
         return steps * self.global_batch
 
     def with_batch(self, size: int) -> "Spec":
-        """The same with another global batch, in training and in evaluation."""
+        """Return a copy that trains and evaluates on global batches of `size` examples."""
         each = size // self.replicas
         return replace(self, global_batch=size, per_replica_batch=each, least_evaluation_batch=size)
 

@@ -76,7 +76,7 @@ class Probe:
 class Reports(Protocol):
     """What an engine reports of its framework.
 
-    An engine that inherits this has these defaults, and overrides what its framework can tell.
+    An engine that inherits from this class overrides the methods whose values its framework reports.
     """
 
     def programs(self) -> Programs | None:

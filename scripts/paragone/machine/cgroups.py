@@ -61,7 +61,10 @@ def memory_counts() -> tuple[int, int]:
 
 
 def killed_since(before: tuple[int, int]) -> bool:
-    """Whether the kernel has killed a process for a limit of the groups since `memory_counts` were so."""
+    """Return whether the kernel has killed a process at a memory limit of its groups since `before`.
+
+    `before`: an earlier result of `memory_counts`.
+    """
     return all(now > then for now, then in zip(memory_counts(), before, strict=True))
 
 

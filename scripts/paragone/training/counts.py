@@ -17,7 +17,7 @@ class Counts:
         self, engine: Engine, spec: Spec, dataset: Dataset, epoch: int, steps: int
     ) -> None:
         shard = engine.shard
-        share = spec.examples_of(1) // shard.replicas
+        share = spec.global_batch // shard.replicas
         own = slice(shard.first * share, shard.last * share)
         rows = [
             each[own] for each in definition.whole(definition.rows, spec, dataset, epoch, steps)
