@@ -10,9 +10,9 @@ def make_images(train: int = 64, test: int = 64, side: int = 28) -> Dataset:
     return _made((side, side, 1), 256, np.uint8, None, train, test)
 
 
-def make_texts() -> Dataset:
-    """Random texts of a hundred words and random labels of ten classes."""
-    return _made((60,), 100, np.int32, 100, 64, 64)
+def make_texts(train: int = 64, length: int = 60, vocabulary: int = 100) -> Dataset:
+    """Random texts and random labels of ten classes."""
+    return _made((length,), vocabulary, np.int32, vocabulary, train, 64)
 
 
 def number_images(train: int = 100, test: int = 50, side: int = 1) -> Dataset:

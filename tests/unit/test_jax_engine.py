@@ -1,5 +1,6 @@
-"""The JAX engine on a few made-up images: several steps in one call; what is computed in bfloat16."""
+"""The JAX engine on made-up examples: several steps in one call, two devices, bfloat16."""
 
+import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from made_images import make_images
+from made_images import make_images, make_texts
 from workspace import changed, make_spec
 
 from paragone.config.run_spec import Tuned
@@ -50,6 +51,25 @@ def test_several_steps_in_one_call_are_those_of_single_calls(batch, steps_per_ca
         assert other.score == one.score
     for name, values in several.items():
         np.testing.assert_allclose(values, single[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def trained_by_two_devices_on_two_cores() -> int:
+    """How many updates an epoch of the text CNN has."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    texts = make_texts(train=16_000, length=300, vocabulary=30_000)
+    spec = make_spec("reuters-cnn", "jax", replicas=2, global_batch=32)
+    engine = Jax()
+    engine.build(spec, texts, 2)
+    engine.warm_up(0.01, *noise_batches(texts, spec))
+    before = engine.updates()
+    engine.train_epoch(1, [0.001] * 500, train_batches(texts, spec, 1), 500)
+    return engine.updates() - before
+
+
+def test_devices_that_wait_for_each_other_leave_a_thread_to_compute():
+    """With a pool of two threads both wait in reductions, and XLA aborts the process after a minute."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        assert process.submit(trained_by_two_devices_on_two_cores).result() == 500
 
 
 RANDOM = np.random.default_rng(0)

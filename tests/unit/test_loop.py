@@ -288,6 +288,14 @@ def test_watching_passes_every_batch_and_is_silent_at_first(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_the_first_steps_after_a_long_warm_up_have_no_speed_yet(capsys, monkeypatch):
+    # Made, then begun a minute later.
+    now = iter([0.0, 60.0, *(60 + step / 1000 for step in range(20))])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(now))
+    list(Progress(SPEC, 20, 20_480).watch(1, range(20)))
+    assert capsys.readouterr().out == ""
+
+
 def test_long_epoch_reports_itself(capsys, monkeypatch):
     """With a clock that moves 4 seconds a batch: one line every ten seconds and no more."""
     now = iter(range(0, 10_000, 4))

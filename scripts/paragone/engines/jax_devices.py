@@ -41,6 +41,11 @@ def open_mesh(
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))
     if kind == "cpu":
         jax.config.update("jax_num_cpu_devices", own)
+        if own > 1:
+            # Devices share a pool of a thread per core, and a reduction that waits for another device keeps
+            # one: in the text CNN two devices on two cores hang, and XLA aborts. Four threads were enough.
+            cores = len(os.sched_getaffinity(0))
+            os.environ["PJRT_NPROC"] = str(max(cores, 8 * own))
         if world.workers == 1:
             _keep_programs()
     if world.workers > 1:

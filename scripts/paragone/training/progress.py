@@ -37,8 +37,10 @@ class Progress:
         """Pass batches on and report how far the epoch is, without synchronizing any device."""
         begun = time.perf_counter()
         for step, batch in enumerate(batches):
-            if step and time.perf_counter() - self._last_line > SILENCE:
-                elapsed = time.perf_counter() - begun
+            now = time.perf_counter()
+            # Steps may be queued in no time after a long warm-up: a speed needs seconds of this epoch.
+            if step and now - max(begun, self._last_line) > SILENCE:
+                elapsed = now - begun
                 left = elapsed / step * (self._steps * (self._spec.epochs - epoch + 1) - step)
                 rate = self._examples * step / self._steps / elapsed
                 self.say(
