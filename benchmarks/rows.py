@@ -1,5 +1,6 @@
 """The table of `make bench`: its rows, and how ratios are stated."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -29,6 +30,7 @@ class Row:
 
 HEADER = ("part", "against", "measured", "asked", "reached")
 YES, NO, UNDECIDED = "yes", "**no**", "undecided"
+PATIENCE = 180.0  # seconds after which a comparison begins no further round
 FEW = 5  # measurements whose range says more than an interval
 
 
@@ -72,9 +74,15 @@ def at_least(limit: float, values: Sequence[float]) -> str:
 
 
 def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ...]]:
-    """Measurements, each taken once a round, one beside the other, in turn from either end."""
-    taken = []
+    """Measurements, each taken once a round, one beside the other, in turn from either end.
+
+    A slow machine takes fewer rounds, but three of them.
+    """
+    taken: list[tuple[float, ...]] = []
+    begun = time.monotonic()
     for number in range(rounds):
+        if number >= 3 and time.monotonic() - begun > PATIENCE:
+            break
         turn = -1 if number % 2 else 1
         taken.append(tuple([measure() for measure in measures[::turn]][::turn]))
     return taken
