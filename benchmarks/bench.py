@@ -2,8 +2,9 @@
 
     make bench
 
-Some 25 minutes, on two cores in any case; run nothing else meanwhile. --only picks rows by a part of the name
-of their function: `make bench ONLY=drawing`. benchmarks/README.md quotes a table.
+Over an hour on a slow machine, less on a quick one, on two cores in any case; run nothing else meanwhile.
+--only picks rows by a part of the name of their function: `make bench ONLY=drawing`. benchmarks/README.md
+quotes tables.
 """
 
 import argparse

@@ -30,7 +30,7 @@ class Row:
 
 HEADER = ("part", "against", "measured", "asked", "reached")
 YES, NO, UNDECIDED = "yes", "**no**", "undecided"
-PATIENCE = 180.0  # seconds after which a comparison begins no further round
+PATIENCE = 180.0
 FEW = 5  # measurements whose range says more than an interval
 
 
@@ -76,12 +76,12 @@ def at_least(limit: float, values: Sequence[float]) -> str:
 def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ...]]:
     """Measurements, each taken once a round, one beside the other, in turn from either end.
 
-    A slow machine takes fewer rounds, but three of them.
+    On a slow machine no round begins after `PATIENCE` seconds if there are three, nor after twice as long.
     """
     taken: list[tuple[float, ...]] = []
     begun = time.monotonic()
     for number in range(rounds):
-        if number >= 3 and time.monotonic() - begun > PATIENCE:
+        if number and time.monotonic() - begun > PATIENCE * (1 if number >= 3 else 2):
             break
         turn = -1 if number % 2 else 1
         taken.append(tuple([measure() for measure in measures[::turn]][::turn]))

@@ -7,6 +7,7 @@ from pathlib import Path
 import bench
 import numpy as np
 import pytest
+import rows
 import training
 import workflow
 from product import Data, output_of, specification
@@ -36,6 +37,18 @@ def test_measurements_on_both_sides_of_a_limit_may_decide_nothing(values, within
 def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
     taken = iter([6.0, 2.0, 3.0, 9.0])
     assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(30, 5), (70, 3), (150, 3), (500, 1)])
+def test_a_slow_machine_takes_fewer_rounds(monkeypatch, seconds, expected):
+    clock = [0.0]
+    monkeypatch.setattr(rows.time, "monotonic", lambda: clock[0])
+
+    def measure() -> float:
+        clock[0] += seconds
+        return 1.0
+
+    assert len(in_turn(5, measure)) == expected
 
 
 def small(arrays: Arrays, folder: Path, train: int) -> None:
