@@ -2,7 +2,7 @@
 
     make bench
 
-Over an hour on a slow machine, less on a quick one, on two cores in any case; run nothing else meanwhile.
+Over an hour on a slow machine, on two cores in any case; run nothing else meanwhile.
 --only picks rows by a part of the name of their function: `make bench ONLY=drawing`. benchmarks/README.md
 quotes tables.
 """

@@ -30,7 +30,7 @@ class Row:
 
 HEADER = ("part", "against", "measured", "asked", "reached")
 YES, NO, UNDECIDED = "yes", "**no**", "undecided"
-PATIENCE = 180.0
+PATIENCE = 180.0  # seconds after which a comparison with three rounds begins no other
 FEW = 5  # measurements whose range says more than an interval
 
 
@@ -76,12 +76,12 @@ def at_least(limit: float, values: Sequence[float]) -> str:
 def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ...]]:
     """Measurements, each taken once a round, one beside the other, in turn from either end.
 
-    On a slow machine no round begins after `PATIENCE` seconds if there are three, nor after twice as long.
+    A slow machine takes fewer rounds, but never fewer than three: time ends them, not what they show.
     """
     taken: list[tuple[float, ...]] = []
     begun = time.monotonic()
     for number in range(rounds):
-        if number and time.monotonic() - begun > PATIENCE * (1 if number >= 3 else 2):
+        if number >= 3 and time.monotonic() - begun > PATIENCE:
             break
         turn = -1 if number % 2 else 1
         taken.append(tuple([measure() for measure in measures[::turn]][::turn]))

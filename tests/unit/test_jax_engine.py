@@ -54,7 +54,7 @@ def test_several_steps_in_one_call_are_those_of_single_calls(batch, steps_per_ca
 
 
 def trained_by_two_devices_on_two_cores() -> int:
-    """How many updates an epoch of the text CNN has."""
+    """Return the number of updates of 500 steps of the text CNN."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     texts = make_texts(train=16_000, length=300, vocabulary=30_000)
     spec = make_spec("reuters-cnn", "jax", replicas=2, global_batch=32)
