@@ -30,7 +30,6 @@ def rows(data: Data, rounds: int) -> list[Callable[[], list[Row]]]:
         partial(fashion_conv, data, rounds),
         partial(fashion_cnn, data, rounds),
         partial(wide_resnet, data, rounds),
-        *([partial(wide_resnet_accuracy, data)] if PRECISION == "bfloat16" else []),
         partial(text_cnn, data, rounds),
         partial(nano_gpt, data, 3),
         partial(d2l_lenet, data, 3),
@@ -100,22 +99,6 @@ def wide_resnet(data: Data, rounds: int) -> list[Row]:
     return against("wide-resnet, width 1, batch 64", best, same, words, line, 2.2, data, rounds)
 
 
-def wide_resnet_accuracy(data: Data, epochs: int = 5) -> list[Row]:
-    """What bfloat16 and tuning do to the accuracy."""
-    best = specification("wide-resnet", "torch", 64, epochs=epochs, **BEST)
-    plain = specification("wide-resnet", "torch", 64, epochs=epochs)
-    ours, theirs = (train(spec, data).test_accuracy for spec in (best, plain))
-    return [
-        Row(
-            f"wide-resnet after {epochs} epochs, {named(best)}",
-            named(plain),
-            f"test accuracy {ours:.4f} and {theirs:.4f} (n = 1)",
-            "",
-            "",
-        )
-    ]
-
-
 def text_cnn(data: Data, rounds: int) -> list[Row]:
     """Against an own loop of one call a step."""
     same = specification("reuters-cnn", "tensorflow-mirrored", 32, **SHORT)
@@ -128,12 +111,11 @@ def text_cnn(data: Data, rounds: int) -> list[Row]:
 
 @cache
 def quickest_text_cnn(data: Data) -> Callable[..., Spec]:
-    """Return what specifies the quicker of two variants of the text CNN, by one short run of each."""
-    # Nothing is tuned in JAX.
-    cells = {"tensorflow-mirrored": BEST, "jax": {"precision": PRECISION}}
+    """Return what specifies the quickest of several variants of the text CNN, by one short run of each."""
     variants = [
-        partial(specification, "reuters-cnn", backend, 32, **cell)
-        for backend, cell in cells.items()
+        partial(specification, "reuters-cnn", backend, 32, tuning=TUNED, precision=precision)
+        for backend in ("tensorflow-mirrored", "jax")
+        for precision in sorted({PRECISION, "float32"})
     ]
     return max(variants, key=lambda variant: steady(variant(**SHORT), data))
 
@@ -175,7 +157,7 @@ def whole(
     Best variant, variant as the other program trains, and limit: as of `against`. `score`: loss or accuracy,
     on the test examples at the end, of the last round.
     """
-    variants, scores = (best, same), {}
+    scores: dict[str, float] = {}
 
     def ours(spec: Spec) -> float:
         run = train(spec, data)
@@ -187,18 +169,19 @@ def whole(
         scores[words] = printed[f"test_{score}"]
         return seconds
 
-    taken = in_turn(rounds, *(partial(ours, spec) for spec in variants), theirs)
-    *each, others = zip(*taken, strict=True)
+    seconds, others = zip(*in_turn(rounds, partial(ours, best), theirs), strict=True)
+    once = (ours(same),)  # it takes long and has no limit; beside the last of the others
+    measured = ((best, seconds, others, asked), (same, once, others[-1:], None))
     return [
         compared(
             f"{part}, end to end, {named(spec)}",
             words,
-            quotients([*zip(others, seconds, strict=True)]),
-            f"{median(seconds):.0f} s to {median(others):.0f} s, test {score} "
+            quotients([*zip(beside, own, strict=True)]),
+            f"{median(own):.0f} s to {median(beside):.0f} s, test {score} "
             f"{scores[named(spec)]:.4f} to {scores[words]:.4f}",
             limit,
         )
-        for spec, seconds, limit in zip(variants, each, (asked, None), strict=True)
+        for spec, own, beside, limit in measured
     ]
 
 

@@ -69,7 +69,7 @@ def drawing() -> list[Row]:
     idle = "the same call with nothing to do"
     return [
         Row(part, "", stated([seconds], "s", 0), "70 s", at_most(70, [seconds])),
-        Row(idle, "", stated(nothing, "s", 1), "3 s", at_most(3, nothing)),
+        Row(idle, "", stated(nothing, "s", 1), "2 s", at_most(2, nothing)),
     ]
 
 

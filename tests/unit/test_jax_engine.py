@@ -15,6 +15,7 @@ from workspace import changed, make_spec
 from paragone.config.run_spec import Tuned
 from paragone.data.batches import noise_batches, train_batches
 from paragone.engines.jax import Jax
+from paragone.models.jax import MaxPool
 from paragone.models.jax_layers import compute_in
 from paragone.models.weights import Weights, initial
 
@@ -73,6 +74,25 @@ def test_devices_that_wait_for_each_other_leave_a_thread_to_compute():
 
 
 RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 6, 3), (2, 7, 3)], ids=str)
+def test_pools_by_comparison_are_those_of_a_window_reduction(shape):
+    """With many equal values, of which the first has the gradient, and one that is not a number."""
+    features = jnp.asarray(RANDOM.integers(3, size=shape), jnp.float32)
+    features = features.at[(0, *[1] * (len(shape) - 2), 0)].set(jnp.nan)
+    pooled = [shape[0], *(side // 2 for side in shape[1:-1]), shape[-1]]
+    cotangents = jnp.asarray(RANDOM.normal(size=pooled), jnp.float32)
+    window, compared = MaxPool(len(shape) - 2), MaxPool(len(shape) - 2)
+    compared.compares = True
+    np.testing.assert_array_equal(compared(features), window(features))
+    assert int(jnp.isnan(compared(features)).sum()) == 1
+    gradients = [
+        jax.vjp(pool, jnp.nan_to_num(features))[1](cotangents)[0] for pool in (compared, window)
+    ]
+    np.testing.assert_array_equal(*gradients)
+
+
 LAYERS = {
     "conv": (lambda: nnx.Conv(3, 16, (3, 3), rngs=nnx.Rngs(0)), (32, 28, 28, 3)),
     "dense": (lambda: nnx.Linear(20, 16, rngs=nnx.Rngs(0)), (4096, 20)),

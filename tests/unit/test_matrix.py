@@ -86,7 +86,7 @@ def of(backend, replicas, **changes):
         (of("torch-ddp", 4, workers=2), {}, [".workers", "ddp", "one replica each"]),
         (of("tensorflow-mirrored", 4, workers=2), {}, [".workers", "mirrored", "one worker"]),
         (of("tensorflow-multiworker", 4, workers=3), {}, [".workers", "3 worker(s)"]),
-        (of("jax", 1, tuning="tuned"), {}, [".tuning", "backends.jax", "`tuned`"]),
+        (of("torch-xla", 1, tuning="tuned"), {}, [".tuning", "backends.torch-xla", "`tuned`"]),
         (TORCH, {"epochs": 10**20}, ["$.epochs"]),
         (
             TORCH,

@@ -82,9 +82,6 @@ ENGINES = {
     "tensorflow": Engine(
         {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"},
         batch_norm="mean",
-        tuned={
-            "inter_op_threads": "operations that run at the same time; as installed, as many as cores"
-        },
     ),
     # Keras reduces gradients in a branch, which no strategy allows. It divides by the examples of a batch.
     "keras_fit": Engine(
@@ -126,7 +123,10 @@ ENGINES = {
     "jax": Engine(
         {"spmd": "one worker", "multiprocess": "several workers"},
         batch_norm="whole",
-        tuned={"steps_per_call": "steps in one compiled program, as many as batches are there"},
+        tuned={
+            "compared_pools": "maxima of windows by comparisons, not by a window reduction",
+            "steps_per_call": "steps in one compiled program, as many as batches are there",
+        },
     ),
     # The parity gate's reference has a strategy for each kind of batch norm.
     "reference": Engine(

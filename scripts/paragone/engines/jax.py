@@ -26,7 +26,7 @@ from paragone.data.batches import Shard
 from paragone.engines import InputClock, Probe, Reports, jax_devices, warm_up
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
-from paragone.models.jax import MODELS, Embedding, Squares
+from paragone.models.jax import MODELS, Embedding, MaxPool, Squares
 from paragone.models.jax_layers import compute_in, known, named, weighted
 from paragone.models.weights import Weights, decayed
 from paragone.tasks import jax as tasks
@@ -59,6 +59,8 @@ class Jax(Reports):
         for _, module in [*nnx.iter_graph(self._model)]:
             if isinstance(module, Embedding):
                 module.counts = spec.workload.updates_seen_words
+            if isinstance(module, MaxPool):
+                module.compares = bool(spec.tuned("compared_pools"))
         compute_in(weighted(self._model), spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
         self._graph, params, squares, statistics = nnx.split(

@@ -114,7 +114,7 @@ class TensorFlow(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        tensorflow_devices.set_threads(threads, spec.tuned("inter_op_threads"))
+        tensorflow_devices.set_threads(threads)
         keras.utils.set_random_seed(spec.seed)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
         if spec.deterministic and spec.backend.device != "tpu":

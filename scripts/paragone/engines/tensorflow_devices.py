@@ -9,13 +9,13 @@ from paragone.base.tensorflow import tf
 from paragone.config.run_spec import Backend
 
 
-def set_threads(threads: int, at_once: int | None = None) -> None:
-    """Limit the threads of an operation, and concurrent operations to `at_once` (default: `threads`).
+def set_threads(threads: int) -> None:
+    """Limit the threads of an operation and the number of concurrent operations.
 
     Call it before the first operation of the process.
     """
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(at_once or threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
 def create_strategy(backend: Backend, replicas: int, world: World) -> tf.distribute.Strategy:

@@ -8,7 +8,7 @@ are assigned in forward order: `paragone.models.jax_layers` relies on it.
 import math
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import jax
@@ -22,7 +22,6 @@ from paragone.models import between, chosen
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
 TORCH_BATCH_NORM = {"momentum": 0.9, "epsilon": 1e-5}
 
-_pool = partial(nnx.max_pool, window_shape=(2, 2), strides=(2, 2))
 _pool_mean = partial(nnx.avg_pool, window_shape=(2, 2), strides=(2, 2))
 
 
@@ -48,6 +47,33 @@ def _flatten(features: jax.Array) -> jax.Array:
     return features.reshape(len(features), -1)
 
 
+class MaxPool(nnx.Module):
+    """The maxima of windows of two along each of the first `dimensions` axes of an example.
+
+    `compares`: whether slices are compared, instead of a window reduction, whose gradient is slow on CPUs.
+    Of equal values the first has the gradient in both.
+    """
+
+    compares = False
+
+    def __init__(self, dimensions: int) -> None:
+        self.window = (2,) * dimensions
+
+    def __call__(self, features: jax.Array) -> jax.Array:
+        """The maxima, (batch, ..., channels); what is left at the end of an odd side is dropped."""
+        if not self.compares:
+            return nnx.max_pool(features, self.window, strides=self.window)
+        ends = [side // 2 * 2 for side in features.shape[1:-1]]
+        starts = product((0, 1), repeat=len(ends))
+        largest, *others = (
+            features[:, *(slice(at, end, 2) for at, end in zip(start, ends, strict=True))]
+            for start in starts
+        )
+        for other in others:
+            largest = jnp.where((other > largest) | jnp.isnan(other), other, largest)
+        return largest
+
+
 def _average(features: jax.Array) -> jax.Array:
     return features.mean((1, 2))
 
@@ -57,11 +83,11 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     rows, columns = (((side - 4) // 2 - 4) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], 10, (5, 5)),
-        _pool,
+        MaxPool(2),
         nnx.relu,
         _batch_norm(10, **TORCH_BATCH_NORM),
         _conv(10, 20, (5, 5)),
-        _pool,
+        MaxPool(2),
         nnx.relu,
         _batch_norm(20, **TORCH_BATCH_NORM),
         _flatten,
@@ -78,7 +104,7 @@ def fashion_conv(
     rows, columns = ((side - 2) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], filters, (3, 3)),
-        _pool,
+        MaxPool(2),
         chosen("activation", activation, {"relu": nnx.relu, "elu": nnx.elu}),
         _flatten,
         _dense(filters * rows * columns, classes),
@@ -156,15 +182,14 @@ _follow.defvjp(_forward, _backward)
 
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nnx.Module:
     """Embedding of 7, then two 1-D convolutions of 64 and 32 filters, each rectified and pooled."""
-    pool = partial(nnx.max_pool, window_shape=(2,), strides=(2,))
     return nnx.Sequential(
         Embedding(vocabulary, 7),
         _conv(7, 64, (5,)),
         nnx.relu,
-        pool,
+        MaxPool(1),
         _conv(64, 32, (3,)),
         nnx.relu,
-        pool,
+        MaxPool(1),
         _flatten,
         _dense(32 * (((shape[0] - 4) // 2 - 2) // 2), classes),
     )
@@ -202,7 +227,7 @@ def wide_resnet(
     layers: list[Callable[..., Any]] = [_conv_norm_relu(shape[2], 16)]
     for inputs, outputs in zip([16, *widths], widths, strict=False):
         layers += [
-            *([] if outputs == widths[0] else [_pool]),
+            *([] if outputs == widths[0] else [MaxPool(2)]),
             WideBlock(inputs, outputs, dropout, project=True),
             WideBlock(outputs, outputs, dropout, project=False),
         ]
