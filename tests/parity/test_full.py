@@ -38,6 +38,7 @@ CELLS = {
         ("torch-ddp", 2, "bfloat16"),
         ("torch-ddp", 2, "float32", "fashion-conv", 64, "tuned"),
         ("torch", 1, "float32", "fashion-conv", 64, "tuned"),
+        ("jax", 2, "float32", "fashion-conv", 64, "tuned"),
         # Of which inductor makes none on a CPU.
         ("torch-compile", 1, "float32", "fashion-conv", 64, {"options": {"cuda_graphs": True}}),
     ],

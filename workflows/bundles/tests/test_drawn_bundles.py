@@ -63,12 +63,13 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
 
 
 def test_a_variant_that_was_tuned_elsewhere_alone_can_be_drawn():
-    """As JAX on a GPU: this project's block has nothing tuned."""
-    backend = {**CONFIG["backends"]["jax"], "tuned": {"options": {"steps_per_call": 16}}}
-    row = {"backend": "jax", "replicas": 1, "global_batch": 128, "tuning": "tuned"}
+    """As PyTorch/XLA: this project's block has nothing tuned."""
+    tuned = {"variables": {"MALLOC_TOP_PAD_": "1"}}
+    backend = {**CONFIG["backends"]["torch-xla"], "tuned": tuned}
+    row = {"backend": "torch-xla", "replicas": 1, "global_batch": 128, "tuning": "tuned"}
     theirs = {
         **THEIRS,
-        "backends": {**CONFIG["backends"], "jax": backend},
+        "backends": {**CONFIG["backends"], "torch-xla": backend},
         "experiments": {EXPERIMENT: {**BLOCK, "matrix": [row]}},
     }
     whole = drawn({}, {"gpu": (listing_of(**{EXPERIMENT: ["a"]}), theirs)})
