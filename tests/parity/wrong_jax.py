@@ -101,7 +101,11 @@ def batch_norm(**options: float) -> Plant:
 
 
 def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
-    patch.setattr(models, "_pool", partial(nnx.avg_pool, window_shape=(2, 2), strides=(2, 2)))
+    patch.setattr(
+        models.MaxPool,
+        "__call__",
+        lambda pool, features: nnx.avg_pool(features, pool.window, strides=pool.window),
+    )
 
 
 WRONG: Bugs = {
