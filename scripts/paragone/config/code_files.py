@@ -115,13 +115,23 @@ def _parts(path: Path) -> list[str]:
 
 
 @cache
+def _roots() -> dict[str, list[Path]]:
+    """The roots that have a module or package of each name: most imports are of none, and need no search."""
+    found: dict[str, list[Path]] = {}
+    for root in ROOTS:
+        for name in {path.stem for path in root.iterdir()}:
+            found.setdefault(name, []).append(root)
+    return found
+
+
+@cache
 def _paths(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """The files behind a dotted name: the module, the packages it belongs to, what plugins add to it.
 
     `folders`: of the plugins in use. Rules ask for hundreds of closures of the same modules.
     """
     parts = name.split(".")
-    places = [(root, parts) for root in ROOTS]
+    places = [(root, parts) for root in _roots().get(parts[0], ())]
     if parts[0] == plugins.LIBRARY.name:
         places += [(folder, parts[1:]) for folder in folders]
     return tuple(
