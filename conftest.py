@@ -113,7 +113,7 @@ def small(fashion, tmp_path_factory) -> Arrays:
 
 @pytest.fixture(scope="session")
 def stand_ins(tmp_path_factory) -> dict[str, Arrays]:
-    """Small synthetic stand-ins of the data sets but `fashion`, images of 32 x 32, by name."""
+    """Small synthetic stand-ins of images, of 32 x 32, and of labelled texts, by name."""
 
     def make(folder: Path) -> None:
         for name in ("cats_vs_dogs", "reuters"):
@@ -129,8 +129,19 @@ def stand_ins(tmp_path_factory) -> dict[str, Arrays]:
 
 
 @pytest.fixture(scope="session")
+def prose(tmp_path_factory) -> Arrays:
+    """The synthetic stand-in of Tiny Shakespeare."""
+
+    def make(folder: Path) -> None:
+        prepare("tiny_shakespeare", folder / "results", folder / "data", source="synthetic")
+
+    folder = made_once(tmp_path_factory, "prose", make)
+    return Arrays(folder / "results/manifest.json", folder / "data")
+
+
+@pytest.fixture(scope="session")
 def data_of(fashion, stand_ins) -> dict[str, Arrays]:
-    """Arrays by data set: `fashion`, and `stand_ins` of the others."""
+    """Arrays by data set: `fashion` and `stand_ins`."""
     return {"fashion_mnist": fashion, **stand_ins}
 
 

@@ -61,6 +61,7 @@ def references(data_of, in_one_folder, tmp_path_factory) -> Callable[[str], Path
 
 
 @pytest.fixture(scope="session")
-def short_runs(small, data_of, tmp_path_factory) -> ShortRuns:
+def short_runs(small, prose, data_of, tmp_path_factory) -> ShortRuns:
     """Runs of two steps, whose first steps are compared with the reference's."""
-    return ShortRuns(small, data_of, tmp_path_factory)
+    others = {"fashion_mnist": small, "tiny_shakespeare": prose}
+    return ShortRuns({**data_of, **others}, tmp_path_factory)

@@ -14,14 +14,14 @@ from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec, Tuned
 from paragone.records import record
 from paragone.records.run_record import FirstSteps
-from paragone.tasks import CLASSIFICATION, Task
+from paragone.tasks import Task
 
 
 class ShortRuns:
-    """Runs on the first 2,000 images of Fashion-MNIST, or on another data set of `data_of`."""
+    """Runs on data sets by name; Fashion-MNIST has its first 2,000 images."""
 
-    def __init__(self, small: Arrays, data_of: dict, factory: pytest.TempPathFactory) -> None:
-        self._arrays = {**data_of, "fashion_mnist": small}
+    def __init__(self, arrays: dict[str, Arrays], factory: pytest.TempPathFactory) -> None:
+        self._arrays = arrays
         self._factory = factory
 
     def first_steps(
@@ -33,12 +33,12 @@ class ShortRuns:
         global_batch: int = 64,
         tuned: dict | str = "",
         bug: str = "",
-        task: Task = CLASSIFICATION,
+        task: Task | None = None,
     ) -> FirstSteps:
         """What the record of a run says. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
         Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run, or
-        another block `tuned` than the config's.
+        another block `tuned` than the config's. `task`: another than the workload's.
         """
         if tuned == "tuned":
             tuned = CONFIG["backends"][backend]["tuned"]
@@ -52,7 +52,8 @@ class ShortRuns:
             precision=precision,
             tuning=msgspec.convert(tuned or {}, Tuned),
         )
-        spec = replace(spec, workload=replace(spec.workload, task=task))
+        if task:
+            spec = replace(spec, workload=replace(spec.workload, task=task))
         if spec.workload.dropout:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
         arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")

@@ -25,6 +25,7 @@ CELLS = {
     # Single precision is in the smoke run.
     test_a_run_takes_the_steps_of_the_reference: [
         ("torch-fsdp", 2, "float64"),
+        ("torch-fsdp", 2, "float64", "nanogpt-cpu", 12),  # a weight that is used twice
         ("tensorflow-mirrored", 2, "float64"),
         ("keras-fit", 2, "float64"),
         ("jax", 2, "float64"),

@@ -4,6 +4,8 @@ The shards of a layer are gathered when it is computed, forward and backward, an
 into shards. Each worker has its own running statistics until the epoch ends.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
@@ -20,9 +22,9 @@ class TorchFSDP(TorchWorkers):
         """Weights stay contiguous, since `fully_shard` accepts no other memory format."""
         model = model.to(self.device, self.dtype)
         mesh = init_device_mesh(self.device.type, (self.devices.workers,))
-        for child in model.children():
-            if any(True for _ in child.parameters()):
-                fully_shard(child, mesh=mesh)
+        for layer in _layers(model):
+            if any(True for _ in layer.parameters()):
+                fully_shard(layer, mesh=mesh)
         return fully_shard(model, mesh=mesh, reshard_after_forward=True)
 
     def unshard(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -37,6 +39,19 @@ class TorchFSDP(TorchWorkers):
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         return self.shard_like(super().add_squares(squares, weight), weight)
+
+
+def _layers(module: nn.Module) -> Iterator[nn.Module]:
+    """What is gathered on its own: the items of the outermost sequences and lists of modules.
+
+    All other weights are gathered for the whole of a step, because the model itself may use them, too: the
+    embedding of a language model is its output layer.
+    """
+    if isinstance(module, nn.Sequential | nn.ModuleList):
+        yield from module
+    else:
+        for child in module.children():
+            yield from _layers(child)
 
 
 ENGINE = TorchFSDP
