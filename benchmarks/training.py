@@ -19,7 +19,7 @@ WINDOW = 5.0  # seconds of training whose speed is compared
 _FLAGS = set(Path("/proc/cpuinfo").read_text().split())
 PRECISION = "bfloat16" if _FLAGS & {"avx512_bf16", "amx_bf16"} else "float32"
 BEST: dict[str, Any] = {"tuning": TUNED, "precision": PRECISION}
-# Quicker than tuned TensorFlow on processors with AVX-512 and AVX2, and than in bfloat16.
+# On JAX; README.md has the times of tuned TensorFlow. In bfloat16 no run of it was quicker.
 BEST_TEXT_CNN: dict[str, Any] = {"tuning": TUNED, "precision": "float32"}
 SHORT: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 10}
 

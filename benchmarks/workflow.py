@@ -71,7 +71,7 @@ def drawing() -> list[Row]:
             (elapsed(*call, folder=Path(name)), elapsed(*smallest, folder=Path(other)))
             for _ in range(3)
         ]
-        nothing, least = map(list, zip(*turns, strict=True))
+        nothing, least = zip(*turns, strict=True)
     part = f"tables, figures, checks and page of a default run, from its bundle, {jobs} jobs"
     idle = "the same call with nothing to do"
     return [

@@ -14,7 +14,7 @@ INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 class _Loader(yaml.CSafeLoader):
     """YAML 1.1 as Snakemake reads it; what its writer has hardly meant is an error.
 
-    Of libyaml, which reads ten times as fast as Python: every call of Snakemake reads fifteen files.
+    It is libyaml's, since every call of Snakemake reads the config and all papers.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:

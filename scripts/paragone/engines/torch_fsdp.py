@@ -42,10 +42,10 @@ class TorchFSDP(TorchWorkers):
 
 
 def _layers(module: nn.Module) -> Iterator[nn.Module]:
-    """What is gathered on its own: the items of the outermost sequences and lists of modules.
+    """Yield what is gathered on its own: the items of the outermost sequences and lists of modules.
 
-    All other weights are gathered for the whole of a step, because the model itself may use them, too: the
-    embedding of a language model is its output layer.
+    All other weights are gathered for a whole pass, because the model itself may use them, too: the embedding
+    of a language model is its output layer.
     """
     if isinstance(module, nn.Sequential | nn.ModuleList):
         yield from module

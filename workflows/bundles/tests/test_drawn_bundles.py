@@ -63,7 +63,7 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
 
 
 def test_a_variant_that_was_tuned_elsewhere_alone_can_be_drawn():
-    """As PyTorch/XLA: this project's block has nothing tuned."""
+    """A bundle may have tuned PyTorch/XLA, for which this project's config has no block `tuned`."""
     tuned = {"variables": {"MALLOC_TOP_PAD_": "1"}}
     backend = {**CONFIG["backends"]["torch-xla"], "tuned": tuned}
     row = {"backend": "torch-xla", "replicas": 1, "global_batch": 128, "tuning": "tuned"}
