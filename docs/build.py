@@ -4,7 +4,7 @@ python docs/build.py            writes
 python docs/build.py --check    exit status 1, and the names of the pages that are out of date
 
 docs/configuration.md           from config.yaml and the types of its keys
-docs/method.md, the rules       from rules/schemas/compliance.csv
+docs/rules.md                   from rules/schemas/compliance.csv
 rules/schemas/record.schema.json from the types of records
 docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' docstrings
 """
@@ -31,7 +31,7 @@ from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
 SCHEMAS = ROOT / "rules" / "schemas"
-MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end -->", re.DOTALL)
+MARKED = re.compile(r"<!-- (?P<what>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 INTRODUCTION = """\
 # Configuration
@@ -56,38 +56,58 @@ def pages() -> dict[Path, str]:
     of_record = json.dumps(msgspec.json.schema(RunRecord), indent=1)
     made = {
         ROOT / "docs/configuration.md": configuration(),
+        ROOT / "docs/rules.md": rules(),
         SCHEMAS / "record.schema.json": f"{of_record}\n",
     }
-    for name in ("method", "architecture"):
-        path = ROOT / f"docs/{name}.md"
-        made[path] = MARKED.sub(_fill, path.read_text())
+    path = ROOT / "docs/architecture.md"
+    made[path] = MARKED.sub(_fill, path.read_text())
     return made
 
 
 def _fill(match: re.Match) -> str:
-    what, name = match["what"], match["name"]
-    body = rules(name) if what == "rules" else {"drawing": drawing, "purposes": purposes}[what]()
+    body = {"drawing": drawing, "purposes": purposes}[match["what"]]()
     heading = match[0].partition("\n")[0]
     return f"{heading}\n{body}\n<!-- end -->"
 
 
-def rules(section: str) -> str:
-    """The measurement rules that cite this section of method.md, as a table with an anchor per rule."""
+RULES = """\
+# Measurement rules
+
+*Written by `docs/build.py` from [`compliance.csv`](../rules/schemas/compliance.csv): change that, not
+this page.*
+
+A program checks every record by these rules before anything is drawn, and any folder of records by
+this command. It prints file, rule and value of every violation.
+
+```sh
+python scripts/collect.py check results/
+```
+
+| severity | consequence |
+| --- | --- |
+| `invalid` | the run is labelled in figures and tables and excluded from every median |
+| `no speed` | losses and accuracies count; seconds and throughput do not |
+| `remark` | the values count; every figure and table that shows them has a footnote with the rule |
+
+| rule | severity | what must hold | reason |
+| --- | --- | --- | --- |
+"""
+
+
+def rules() -> str:
+    """The page of the measurement rules: a row for each, with an anchor."""
     with (SCHEMAS / "compliance.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if section in cited_sections(row["source"])]
-    lines = ["| rule | severity | what must hold |", "| --- | --- | --- |"]
-    for row in rows:
-        anchor = f'<a id="rule-{row["id"]}"></a>`{row["id"]}`'
-        says = row["says"].replace("`limit`", row["limit"]) + "."
-        beside = [cite for cite in row["source"].split("; ") if not cite.startswith("docs/")]
-        says += f" ({beside[0]})" if beside else ""
-        lines.append(f"| {anchor} | {row['severity']} | {says} |")
-    return "\n".join(lines)
+        return RULES + "".join(f"{_rule(row)}\n" for row in csv.DictReader(file))
 
 
-def cited_sections(source: str) -> list[str]:
-    """The anchors of method.md in the `source` column of a measurement rule."""
-    return re.findall(r"docs/method\.md#([a-z-]+)", source)
+def _rule(row: dict[str, str]) -> str:
+    """One row of the page of rules."""
+    rule = f'<a id="rule-{row["id"]}"></a>`{row["id"]}`'
+    section, *origins = row["source"].split("; ")
+    anchor = section.removeprefix("docs/")
+    reason = "; ".join([f"[{anchor.partition('#')[2].replace('-', ' ')}]({anchor})", *origins])
+    statement = row["says"].replace("`limit`", row["limit"])
+    return f"| {rule} | {row['severity']} | {statement}. | {reason} |"
 
 
 def rooms() -> dict[str, list[str]]:

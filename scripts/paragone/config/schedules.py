@@ -54,7 +54,7 @@ SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
 class Schedule(Block, frozen=True):
     """The shape of the rate after the warm-up; constant if absent
 
-    name: the shape; its formula is in docs/method.md#protocols
+    name: the shape; its formula is in docs/protocols.md
     over: units from the beginning of the run to the end of the shape; all if absent
     end: of linear, cosine, polynomial and one-cycle: factor at the end
     power: of polynomial: exponent of the share that is left

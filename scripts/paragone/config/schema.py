@@ -416,7 +416,7 @@ Rule = Literal["keras", "pytorch", "keras-2"]
 
 
 class Optimizer(Open):
-    """By one rule in every framework; see docs/method.md#protocols
+    """By one rule in every framework; see docs/protocols.md
 
     name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
         options are its own
@@ -424,7 +424,7 @@ class Optimizer(Open):
     beta_2: of adam, adamw and nadam: decay of the mean of squared gradients
     epsilon: of all but sgd: placed as the rule has it
     rule: whose rule of this name, where frameworks differ (keras-2: of nadam); see
-        docs/method.md#protocols
+        docs/protocols.md
     """
 
     name: Name

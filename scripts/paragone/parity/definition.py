@@ -1,6 +1,6 @@
 """The protocol of a run, defined: what it trains and tests on, in which order and at which learning rates.
 
-The parity gate's reference trains by this module. It is written from docs/method.md#same-work and #protocols,
+The parity gate's reference trains by this module. It is written from docs/method.md#same-work and docs/protocols.md,
 and shares no code with what feeds the backends (`data/batches.py`, `data/augmentation.py`,
 `data/random_streams.py`, `config/schedules.py`): an error of either is a deviation. It is made to be read,
 not to be fast.
@@ -170,7 +170,7 @@ def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
 
 
 def _risen(rate: LearningRate, t: float, length: int) -> float:
-    """The factor of warm-up and schedule after t units, in the letters of docs/method.md#protocols."""
+    """The factor of warm-up and schedule after t units, in the letters of docs/protocols.md."""
     w = rate.warmup.length if rate.warmup else 0
     if rate.warmup and t < w:
         start = 1 / (w + 1) if rate.warmup.start is None else rate.warmup.start

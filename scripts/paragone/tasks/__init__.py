@@ -70,7 +70,7 @@ KINDS: dict[str, Kind] = {
 
 
 class Task(Block, frozen=True, kw_only=True):
-    """What is learned, and how it is scored; classification if absent; see docs/method.md#tasks
+    """What is learned, and how it is scored; classification if absent; see docs/protocols.md#tasks
 
     name: classification: of each example, or of each of its words or pixels; multi-label: of any
         number of classes for each example; regression: of one number or several;
