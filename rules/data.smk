@@ -15,8 +15,8 @@ if "PARAGONE_MIRRORS" in os.environ:  # jobs elsewhere read the workflow again
 
 rule fetch:
     input:
-        # Another content is another data set: `state` has the program look, and the lock file notices. What
-        # is missing is an error of the program, unless a stand-in is asked for.
+        # Another content is another data set: `state` has the program look. What is missing is an error of
+        # the program, unless a stand-in is asked for.
         files=lambda wildcards: PLAN.data_files(wildcards.dataset),
     output:
         source="<results>/data/{dataset}/source.json",

@@ -60,13 +60,10 @@ def fetch(
     block: dict | None = None,
     **settings: object,
 ) -> subprocess.CompletedProcess:
-    """Write <results>/source.json; `block` changes the data set's, `settings` the config's `data` block.
-
-    The lock file is beside `folder`.
-    """
+    """Write <results>/source.json; `block` changes the data set's, `settings` the config's `data` block."""
     known = dataset in DATASETS or "/" in dataset
     whole = (block_of(CONFIG, dataset, "test") if known else {}) | (block or {})
-    data = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))} | settings
+    data = CONFIG_DATA | {"folder": str(folder)} | settings
     texts = {"dataset": dataset, "block": json.dumps(whole), "config_data": json.dumps(data)}
     line = arguments(**texts, output=results / "source.json")
     return run("fetch", *line, environment=environment)
@@ -79,11 +76,6 @@ def serialize(
     files = {"source": results / "source.json", "output": results / "manifest.json"}
     line = arguments(**files, folder=folder, models=[*models])
     return run("serialize", *line, alone=alone)
-
-
-def lock_of(folder: Path) -> Path:
-    """The lock file that belongs to a data folder."""
-    return folder.with_name("datasets.lock.json")
 
 
 def prepare(dataset: str, results: Path, folder: Path, *about: object, **settings: object) -> None:
@@ -113,14 +105,8 @@ def made(block: dict, name: str = "mine", **settings: object) -> tuple[Dataset, 
     return load(manifest, data), json.loads(manifest.read_text())
 
 
-def forget() -> None:
-    """Other content under a known name is no error from now on."""
-    lock_of(Path("data")).unlink(missing_ok=True)
-
-
 def wrong(block: dict, *words: str, name: str = "refused") -> None:
     """The programs refuse a block with one message that holds all `words`, whatever was there before."""
-    forget()
     done = fetch(name, Path("results"), Path("data"), block=block)
     if done.returncode == 0:
         done = serialize(Path("results"), Path("data"))

@@ -93,7 +93,7 @@ def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
     return changed(spec, workload)
 
 
-CROPPED = {"augmentation": {"shift": 0.1, "flip": True, "crop": 2, "cutout": 3}}
+CROPPED = {"augmentation": {"shift": 0.1, "flip": True, "crop": 2}}
 KEPT, REPLACED = {"partial_batch": "keep"}, {"shuffle": "with_replacement"}
 SPECS = [
     spec_of(10),

@@ -19,7 +19,6 @@ from data_programs import (
     NPZ,
     RANDOM,
     fetch,
-    forget,
     made,
     pictures,
     serialize,
@@ -60,14 +59,12 @@ def folder(image: Image.Image | bytes, name: str = "odd.png", **options: object)
 
 def table(content: str | bytes, name: str = "mine.csv", **options: object) -> dict:
     """The block of a table with this content."""
-    forget()
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return CSV | {"path": name} | options
 
 
 def arrays(inputs: np.ndarray = DIGITS, labels: np.ndarray = LABELS, **options: object) -> dict:
     """The block of these arrays."""
-    forget()
     np.savez("mine.npz", inputs=inputs, labels=labels)
     return NPZ | options
 
@@ -192,7 +189,6 @@ def deep_gray() -> None:
     assert treated(manifest) == {"images of more": 1}
     assert max(np.unique(image).size for image in dataset.train_inputs) == 64
     Image.fromarray((values / 2520).astype(np.float32)).save("set/b/float.tif")
-    forget()
     made(PNG | {"range": [0, 1]})
 
 

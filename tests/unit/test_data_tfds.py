@@ -1,6 +1,5 @@
 """Any builder of TensorFlow Datasets, by its name alone."""
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,15 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from data_programs import CONFIG_DATA, FASHION_FILES, lock_of, prepare
+from data_programs import CONFIG_DATA, prepare
 from tensorflow_datasets.core.download.checksums import UrlInfo
-from workspace import changed, make_spec
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Spec
-from paragone.data import Dataset, load, locate, serializer, tfds_builders
-from paragone.data.batches import train_batches
+from paragone.data import load, locate, serializer, tfds_builders
 
 pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks need
 FASHION = {
@@ -49,47 +45,15 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion):
         assert ours.dtype == theirs.dtype
         assert np.array_equal(ours, theirs)
     assert by_name.edition == built_in.edition == "official"
-    assert json.loads(lock_of(data).read_text())["tfds/fashion_mnist"]["files"] == FASHION_FILES
 
 
 def again(prepared: Path, mirror: Path, **changes: object) -> Path:
     """The manifest with other options. Raises `UserError`."""
     settings = CONFIG_DATA | {"folder": str(prepared / "data")}
-    settings["lock"] = str(lock_of(prepared / "data"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PARAGONE_MIRRORS", str(mirror))
         source = json.loads(json.dumps(locate.find("mine", FASHION | changes, settings)))
         return serializer.serialize(source, prepared / "data")
-
-
-def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:
-    """A data set of 100 images, and a run of three steps that decodes them."""
-    spec = make_spec("fashion-cnn", "tensorflow-mirrored", global_batch=32, steps_per_epoch=None)
-    return load(manifest, folder), changed(spec, backend={"loader": "tf_data"})
-
-
-@pytest.mark.parametrize("size", [None, 14])
-def test_the_loader_reads_the_same_images_from_what_tfds_has_prepared(prepared, mirror, size):
-    manifest = again(prepared, mirror, size=size) if size else prepared / "results/manifest.json"
-    dataset, spec = loaded(manifest, prepared / "data")
-    arrays = changed(spec, backend={"loader": None})
-    for steps in (None, 7):
-        both = [list(train_batches(dataset, each, 2, steps=steps)) for each in (spec, arrays)]
-        assert {len(batches) for batches in both} == {steps or 3}
-        for pair in zip(*both, strict=True):
-            assert all(np.array_equal(*parts) for parts in zip(*pair, strict=True))
-
-
-def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared, mirror, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(prepared, copy)
-    dataset, spec = loaded(copy / "results/manifest.json", copy / "data")
-    other = dataclasses.replace(dataset, train_inputs=255 - dataset.train_inputs)
-    with pytest.raises(UserError, match="are not those that the arrays of small were made of"):
-        train_batches(other, spec, 1)
-    shutil.rmtree(copy / "data/tfds")
-    with pytest.raises(UserError, match="is gone, from which the arrays of small were made"):
-        train_batches(load(copy / "results/manifest.json", copy / "data"), spec, 1)
 
 
 @pytest.mark.parametrize(

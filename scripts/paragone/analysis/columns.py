@@ -30,7 +30,7 @@ def of_metrics(prefix: str = "") -> str:
 RUN_COLUMNS = typed(
     (TEXT, "run experiment workload dataset model model_settings task loss quality"),
     (TEXT, "precision tuning"),
-    (TEXT, "backend engine strategy device feed loader math_mode collectives"),
+    (TEXT, "backend engine strategy device feed math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),

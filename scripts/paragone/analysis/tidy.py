@@ -33,7 +33,7 @@ from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
-from paragone.config.run_spec import ARRAYS, cell_of
+from paragone.config.run_spec import cell_of
 from paragone.records import host_metrics, run_metrics
 from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, adequate, by_run
 from paragone.records.host_metrics import known
@@ -139,7 +139,6 @@ def _run_row(
         "engine": backend.engine,
         "strategy": backend.strategy,
         "feed": backend.feed,
-        "loader": backend.loader or ARRAYS,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
         "planned_epoch_examples": spec.epoch_examples(record.data.train_examples)

@@ -10,7 +10,6 @@ PACKAGES = (
     "engines",
     "data/forms",
     "data/builders",
-    "data/loaders",
     "reporting/figures",
     "reporting/tables",
 )

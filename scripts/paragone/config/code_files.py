@@ -61,10 +61,8 @@ def loaded_by(*modules: str, begin: Iterable[Path] = ()) -> set[Path]:
 
 
 def loaded_modules(*specs: Spec) -> list[str]:
-    """Dotted names of the modules that runs load by name: their engines, and loaders if they have some."""
-    backends = [spec.backend for spec in specs]
-    engines = {f"paragone.engines.{backend.engine}" for backend in backends}
-    return sorted(engines.union(f"paragone.data.loaders.{b.loader}" for b in backends if b.loader))
+    """Dotted names of the modules that runs load by name: their engines."""
+    return sorted({f"paragone.engines.{spec.backend.engine}" for spec in specs})
 
 
 def _file(program: str) -> Path:

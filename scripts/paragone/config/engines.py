@@ -1,12 +1,12 @@
-"""Engines and loaders: what each can do, declared once and known without importing a framework.
+"""Engines: what each can do, declared once and known without importing a framework.
 
-A plugin declares its own in the tables `engines` and `loaders` of a file `plugin.toml` in its folder, and its
-figures and tables in `figures` and `tables`.
+A plugin declares its own in the table `engines` of a file `plugin.toml` in its folder, and its figures and
+tables in `figures` and `tables`.
 """
 
 import json
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 from msgspec import structs
@@ -27,7 +27,6 @@ WHOLE, MEAN, FIRST = "whole", "mean", "first"
 BatchNorm = Literal["whole", "mean", "first"]
 
 DECLARATIONS = "plugin.toml"
-Row = TypeVar("Row", "Engine", "Loader")
 
 
 class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,13 +48,6 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weighs: bool = True
 
 
-class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which engines a loader feeds, and whether it applies the shifts and flips that are drawn."""
-
-    engines: tuple[str, ...]
-    augments: bool
-
-
 class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure or table: its label in the report, what it reads (keys of `Plan.reads`), and the values of its
     section, or else of the config, that it depends on."""
@@ -69,7 +61,6 @@ class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a `plugin.toml`, by the names of the modules."""
 
     engines: dict[str, Engine] = {}
-    loaders: dict[str, Loader] = {}
     figures: dict[str, Exhibit] = {}
     tables: dict[str, Exhibit] = {}
 
@@ -137,11 +128,6 @@ ENGINES = {
 # The project's own learn every task.
 ENGINES = {name: structs.replace(own, tasks=tuple(KINDS)) for name, own in ENGINES.items()}
 
-LOADERS = {
-    "data_loader": Loader(engines=("torch", "torch_compile", "torch_ddp"), augments=True),
-    "tf_data": Loader(engines=("tensorflow", "keras_fit"), augments=False),
-}
-
 
 def declared_by(folder: Path) -> Declarations:
     """What a plugin declares; nothing without a `plugin.toml`. Raises `UserError` for a wrong one."""
@@ -162,27 +148,16 @@ def declared_by(folder: Path) -> Declarations:
 
 def engine_named(name: str) -> Engine:
     """What an engine of the project or a plugin can do. Raises `UserError` if none declares it."""
-    return _row("engine", ENGINES, name, f"engines/{name}.py")
-
-
-def loader_named(name: str) -> Loader:
-    """What a loader of the project or a plugin can do. Raises `UserError` if none declares it."""
-    return _row("loader", LOADERS, name, f"data/loaders/{name}.py")
-
-
-def _row(kind: str, own: dict[str, Row], name: str, inside: str) -> Row:
-    """The row of a name among the project's own and those of plugins."""
-    known = dict(own)
+    known = dict(ENGINES)
     for folder in plugins.folders():
-        known |= getattr(declared_by(folder), f"{kind}s")
+        known |= declared_by(folder).engines
     if name in known:
         return known[name]
-    if file := plugins.file_of(inside):
-        table = f"[{kind}s.{name}]"
+    if file := plugins.file_of(f"engines/{name}.py"):
         raise UserError(
-            f"{file}: add a table {table} to {DECLARATIONS}; see docs/extending.md#an-{kind}"
+            f"{file}: add a table [engines.{name}] to {DECLARATIONS}; see docs/extending.md#an-engine"
         )
-    raise UserError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    raise UserError(f"there is no engine {name!r}; there are {', '.join(known)}")
 
 
 def is_here(engine: str) -> bool:
@@ -201,7 +176,7 @@ def check_strategy(backend: Backend) -> None:
 
 
 def check_backend(name: str, block: dict[str, Any]) -> None:
-    """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do.
+    """Raise `UserError` naming the key for what the engine of a backend cannot do.
 
     `block`: of the config.
     """
@@ -215,8 +190,6 @@ def check_backend(name: str, block: dict[str, Any]) -> None:
     check_strategy(backend)
     if "tuned" in block and tuned == Tuned():
         raise UserError(f"{where}.tuned: is empty; add variables or options, or leave it out")
-    if backend.loader:
-        _check_loader(backend, backend.loader)
     for option in tuned.options:
         if option not in engine.tuned:
             allowed = ", ".join(engine.tuned) or "none"
@@ -231,27 +204,10 @@ def check_backend(name: str, block: dict[str, Any]) -> None:
             )
 
 
-def _check_loader(backend: Backend, name: str) -> None:
-    where = f"backends.{backend.name}.loader"
-    try:
-        loader = loader_named(name)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    if backend.engine not in loader.engines:
-        raise UserError(
-            f"{where}: {name} feeds {', '.join(loader.engines)} alone, not engine {backend.engine}"
-        )
-    if backend.feed == RESIDENT:
-        raise UserError(
-            f"{where}: {RESIDENT} inputs are on the device already; leave out loader or feed"
-        )
-
-
 def check_workload(spec: Spec, where: str) -> None:
     """Raise `UserError` naming the key for what a backend cannot do of a workload, such as its task.
 
-    `where`: the key that asks for both. What is drawn from records alone may name an engine or a loader that
-    is not here.
+    `where`: the key that asks for both. What is drawn from records alone may name an engine that is not here.
     """
     backend, workload = spec.backend, spec.workload
     if is_here(backend.engine):
@@ -273,16 +229,8 @@ def check_workload(spec: Spec, where: str) -> None:
                 f"{where}: engine {backend.engine} divides the loss of a batch by its examples alone, and "
                 f"workload {workload.name} ignores labels or has task.rule pytorch; leave one of them out"
             )
-    if workload.augmentation is None:
-        return
-    if backend.feed == RESIDENT:
+    if workload.augmentation and backend.feed == RESIDENT:
         raise UserError(
             f"backends.{backend.name}.feed: {RESIDENT} inputs are not augmented, and workload "
             f"{workload.name} has an augmentation ({where}); leave one of them out"
-        )
-    name = backend.loader
-    if name and plugins.file_of(f"data/loaders/{name}.py") and not loader_named(name).augments:
-        raise UserError(
-            f"backends.{backend.name}.loader: {name} does not augment, and workload {workload.name} has "
-            f"an augmentation ({where}); name another loader, or leave it out"
         )

@@ -212,7 +212,7 @@ def named_backend(config: dict[str, Any], name: str, where: str) -> Backend:
 
 
 def _fed_as_usual(backend: Backend) -> Backend:
-    return replace(backend, feed=BATCHES, loader=None)
+    return replace(backend, feed=BATCHES)
 
 
 def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:

@@ -198,7 +198,7 @@ class Plan:
 
     def code(self, program: str, spec: Spec | None = None, *modules: str) -> list[str]:
         """The path of a program and the digest of all code that decides what it does, see `code_of`; with
-        the engine, models and loader of a specification, which it loads by name."""
+        the engine and models of a specification, which it loads by name."""
         return code_of(program, *modules, *(loaded_modules(spec) if spec else ()))
 
     def environment(self, backend: str) -> str:
@@ -221,7 +221,7 @@ class Plan:
 
     def asked_of_dataset(self, dataset: str) -> list[str]:
         """The options of the program that looks for a data set: what decides where, and nothing more."""
-        settings = {key: self.config["data"][key] for key in ("folder", "source", "lock")}
+        settings = {key: self.config["data"][key] for key in ("folder", "source")}
         block = canonical(self.dataset(dataset))
         return ["--dataset", dataset, "--block", block, "--config-data", canonical(settings)]
 

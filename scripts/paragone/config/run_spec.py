@@ -30,7 +30,6 @@ from paragone.tasks import CLASSIFICATION, METRICS, Task
 EVALUATION_BATCH = 256
 # Feeds: each batch is copied; rows of inputs that are on the device.
 BATCHES, RESIDENT = "batches", "resident"
-ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
@@ -60,13 +59,11 @@ class Augmentation(Block, frozen=True):
     shift: largest shift in each direction, as a fraction of a side
     flip: exchange left and right with probability 1/2
     crop: pad each side with so many black pixels, then cut a part of the old size out at random
-    cutout: make a square of so many pixels per side black, around a random pixel
     """
 
     shift: Fraction
     flip: bool
     crop: Count = 0
-    cutout: Count = 0
 
 
 class Target(Block, frozen=True, kw_only=True):
@@ -223,12 +220,11 @@ class Backend(Block, frozen=True):
     strategy: str
     device: DeviceKind
     feed: Feed = "batches"
-    loader: str | None = None
 
     @classmethod
     def of(cls, name: str, block: Options) -> "Backend":
         """The backend of a validated block of the config, which has keys for figures and rules, too."""
-        keys = ("engine", "strategy", "device", "feed", "loader")
+        keys = ("engine", "strategy", "device", "feed")
         return msgspec.convert(
             {"name": name} | {key: block[key] for key in keys if key in block}, cls
         )

@@ -69,15 +69,12 @@ class Data(Closed):
     source: auto: mirrors, official address, synthetic stand-in; real: never the stand-in;
         synthetic: never the network
     mirrors: folders or addresses with one folder per data set; PARAGONE_MIRRORS adds more
-    lock: file with the checksums of data that no config lists, written by their first use;
-        relative to the working directory; keep it
     pretrained: published weights: model -> name of Keras' own file -> SHA-256
     """
 
     folder: Text
     source: Literal["auto", "real", "synthetic"]
     mirrors: list[Text]
-    lock: Text
     pretrained: dict[Literal["mobilenet-v2"], KerasFile]
 
 
@@ -383,9 +380,6 @@ class Backend(Closed, kw_only=True):
     feed: how batches get to the device: each copied as it is drawn; from page-locked memory,
         one step ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds
         in config/engines.py
-    loader: module in scripts/paragone/data/loaders/ that makes the training batches, as
-        tutorials do it; if absent they are read from the mapped arrays; see
-        docs/backends.md#loaders
     parity: precision of the parity gate; float32 where a device has no double precision
     label: name in figures and tables
     color: color in every figure, #rrggbb
@@ -396,7 +390,6 @@ class Backend(Closed, kw_only=True):
     device: DeviceKind
     environment: Name
     feed: Feed = "batches"
-    loader: Word = ABSENT
     parity: Literal["float32", "float64"] = "float64"
     tuned: Tuned = ABSENT
     label: Text

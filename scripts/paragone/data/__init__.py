@@ -12,15 +12,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "Origin", "few", "load", "variance"]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What the arrays were made from: the `recipe` of their manifest and the store that holds them."""
-
-    store: Path
-    recipe: dict
+__all__ = ["Dataset", "few", "load", "variance"]
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: comparing arrays is never meant
@@ -32,7 +24,7 @@ class Dataset:
     train_inputs, test_inputs: (examples, height, width, channels) uint8 for images, (examples, length) int32
     word indices for texts. train_labels, test_labels: classes, (examples, ...) int32, or numbers, (examples,
     targets) float32, without class names. `vocabulary`: the number of word indices, None for images.
-    `source`: "real" or "synthetic". `origin`: None for arrays made in memory.
+    `source`: "real" or "synthetic".
     """
 
     name: str
@@ -45,7 +37,6 @@ class Dataset:
     class_names: tuple[str, ...]
     vocabulary: int | None
     manifest_sha256: str
-    origin: Origin | None = None
 
     @property
     def outputs(self) -> int:
@@ -106,7 +97,6 @@ def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None =
             class_names=tuple(manifest["class_names"]),
             vocabulary=manifest["vocabulary"],
             manifest_sha256=hashlib.sha256(text).hexdigest(),
-            origin=Origin(Path(data_folder), manifest["recipe"]),
             **arrays,
         )
     except (KeyError, TypeError, AttributeError) as error:

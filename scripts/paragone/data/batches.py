@@ -1,7 +1,6 @@
 """The one input pipeline: host batches for every engine, drawn from the mapped arrays.
 
-Every backend is fed the same bytes in the same order, without a framework's loader. A backend whose block
-names one reads the same batches through it, which shows what the loader costs (presets/input_paths.yaml).
+Every backend is fed the same bytes in the same order, without a framework's loader.
 """
 
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone.config.run_spec import RESIDENT, Spec
-from paragone.data import Dataset, loaders
+from paragone.data import Dataset
 from paragone.data.augmentation import augment, draw
-from paragone.data.loaders import Batch, Step
 from paragone.data.random_streams import buffered_order, epoch_order, generator
+
+Batch = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -55,45 +55,29 @@ def train_batches(
 
     inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the arrays on
     the device. labels: as stored, (local batch, ...). steps: the number of whole batches to yield, continuing
-    into later epochs; exact, because a loader works ahead of the training.
+    into later epochs.
     """
     if steps is None:
-        planned = _steps(dataset, spec, epoch, shard)
-    else:
-        workload = replace(spec.workload, partial_batch="drop")
-        whole = replace(spec, workload=workload, steps_per_epoch=None)
-        epochs = (_steps(dataset, whole, each, shard) for each in count(epoch))
-        planned = islice(chain.from_iterable(epochs), steps)
-    if loader := loader_of(dataset, spec):
-        return loader.batches(planned)
-    return _mapped(dataset, spec, planned)
+        return _epoch(dataset, spec, epoch, shard)
+    workload = replace(spec.workload, partial_batch="drop")
+    whole = replace(spec, workload=workload, steps_per_epoch=None)
+    epochs = (_epoch(dataset, whole, number, shard) for number in count(epoch))
+    return islice(chain.from_iterable(epochs), steps)
 
 
-def loader_of(dataset: Dataset, spec: Spec) -> loaders.Loader | None:
-    """The loader that a specification names, made at the first call. Raises as `loaders.create` does."""
-    name = spec.backend.loader
-    return loaders.create(name, dataset, train_examples(dataset, spec)) if name else None
-
-
-def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Batch]:
-    for step in steps:
-        inputs = step.rows if spec.backend.feed == RESIDENT else dataset.train_inputs[step.rows]
-        if step.drawn is not None:
-            inputs = augment(inputs, step.drawn)
-        yield inputs, dataset.train_labels[step.rows]
-
-
-def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
-    """The rows and draws of each step of an epoch, whatever reads them."""
+def _epoch(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Batch]:
     examples, size = train_examples(dataset, spec), spec.global_batch
     order = _order(examples, spec, 1 if spec.workload.shuffle == "once" else epoch)
     options = spec.workload.augmentation
     random = generator("augmentation", spec.seed, epoch)
     for step in range(spec.steps(examples)):
         batch = order[step * size : (step + 1) * size]
-        # Drawn for the global batch, so that the draws do not depend on the number of processes.
-        drawn = shard.of(draw(len(batch), options, random)) if options else None
-        yield Step(shard.of(batch), drawn)
+        rows = shard.of(batch)
+        inputs = rows if spec.backend.feed == RESIDENT else dataset.train_inputs[rows]
+        if options:
+            # Drawn for the global batch, so that the draws do not depend on the number of processes.
+            inputs = augment(inputs, shard.of(draw(len(batch), options, random)))
+        yield inputs, dataset.train_labels[rows]
 
 
 def _order(examples: int, spec: Spec, epoch: int) -> np.ndarray:

@@ -1,22 +1,14 @@
-"""Locate the files of one data set: `data.source` of the config decides how far to go.
-
-The lock file keeps the checksums of data of which no config lists them, from their first use: by data set
-`files`, name -> SHA-256. The user keeps it beside the config, and other data under the same name are then an
-error.
-"""
+"""Locate the files of one data set: `data.source` of the config decides how far to go."""
 
 import hashlib
-import json
 import os
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.base.locks import locked
 from paragone.config.datasets import (
     SPLITS,
     TFDS,
@@ -44,36 +36,32 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
         return _synthetic(dataset, block, "data.source is synthetic")
     if block["form"] == TFDS or "editions" in block:
         return _published(dataset, block, settings)
-    return _of_user(dataset, block, settings)
+    return _of_user(dataset, block)
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
     """Data of a builder, or of listed checksums: in the store, in mirrors, or at the official address."""
-    folder, lock = Path(settings["folder"]), Path(settings["lock"])
-    known = {} if "editions" in block else locked_files(lock, dataset) or {}
-    editions = block.get("editions") or ({OFFICIAL: known} if known else {})
+    folder, editions = Path(settings["folder"]), block.get("editions")
     raw = folder / "raw" / store.plain(dataset)
     name = block.get("builder") or block.get("mirror", dataset)
     mirrors = named_mirrors(name, raw, settings)
-    if stored := _stored(dataset, block, editions, folder):
-        return stored
     official = None
-    if "address" in block and OFFICIAL in editions:
-        official = Address(block["address"], raw)
-    elif "editions" not in block:
+    if editions is None:
         # Imported here: TensorFlow Datasets is needed only for what no config lists.
         from paragone.data.tfds_builders import registered
 
-        registered_files = registered(dataset, block)
-        editions = {OFFICIAL: {name: digest for name, (_, digest) in registered_files.items()}}
-        check_lock(lock, dataset, editions[OFFICIAL])
-        urls = {name: url for name, (url, _) in registered_files.items()}
-        title = next(iter(urls.values())).rpartition("/")[0]
-        official = Address(title, raw, urls)
+        files = registered(dataset, block)
+        editions = {OFFICIAL: {name: digest for name, (_, digest) in files.items()}}
+        urls = {name: url for name, (url, _) in files.items()}
+        official = Address(next(iter(urls.values())).rpartition("/")[0], raw, urls)
+    elif "address" in block and OFFICIAL in editions:
+        official = Address(block["address"], raw)
+    if stored := _stored(dataset, block, editions, folder):
+        return stored
     found, reason = search(dataset, editions, mirrors, official, folder)
     if found:
         checked = editions[found.edition]
-        files: list[dict[str, Any]] = [
+        described: list[dict[str, Any]] = [
             {
                 "name": name,
                 "path": str(path.resolve()),
@@ -82,7 +70,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
             }
             for name, path in found.files.items()
         ]
-        return _source(dataset, block, found.edition, found.origin, files)
+        return _source(dataset, block, found.edition, found.origin, described)
     if settings["source"] == "real":
         raise UserError(
             f"no real {dataset} found ({reason}). Put its files into the folder {name} of a "
@@ -92,17 +80,12 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
     return _synthetic(dataset, block, reason)
 
 
-def _of_user(dataset: str, block: dict, settings: dict) -> dict:
+def _of_user(dataset: str, block: dict) -> dict:
     """Data of the user's own: at `path`, or made by the form's module without any file."""
     if "path" not in block:
         return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
-    lock = Path(settings["lock"])
     files = local_files(block["path"])
     if not files:
-        known = locked_files(lock, dataset)
-        editions = {_edition(known): known} if known else {}
-        if stored := _stored(dataset, block, editions, Path(settings["folder"])):
-            return stored
         raise UserError(
             f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
             "to synthetic"
@@ -114,14 +97,8 @@ def _of_user(dataset: str, block: dict, settings: dict) -> dict:
                 f"{path}: says that it was changed {ahead:,.0f} seconds from now, as by another clock; give "
                 f"it the present time, `touch {path}`"
             )
-    digests = checksums(files)
-    check_lock(lock, dataset, digests)
-    return _source(dataset, block, _edition(digests), "path of the config", files)
-
-
-def _edition(files: dict[str, str]) -> str:
-    """A name for the edition of files that have none: other content has another name."""
-    return store.digest(files)[:12]
+    edition = store.digest(checksums(files))[:12]  # other content is another edition
+    return _source(dataset, block, edition, "path of the config", files)
 
 
 def named_mirrors(name: str, raw: Path, settings: dict) -> list[Folder | Address]:
@@ -237,45 +214,3 @@ def _measured(path: Path) -> dict[str, Any]:
         size += file.stat().st_size
         digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))
     return {"bytes": size, "sha256": digest.hexdigest()}
-
-
-def locked_files(lock: Path, dataset: str) -> dict[str, str] | None:
-    """The checksums of a data set, name -> SHA-256, in the lock file. Raises `UserError` for another file."""
-    entry = _read_lock(lock).get(dataset, {})
-    return entry.get("files")
-
-
-def check_lock(lock: Path, dataset: str, files: dict[str, str]) -> None:
-    """Compare checksums (name -> SHA-256) with those of the first use, or write them if this is the first.
-
-    Other processes may do so at the same time. Raises `UserError` that names a file that is new, gone or
-    changed.
-    """
-    with locked(lock.with_name(f".{lock.name}.lock")):
-        known = locked_files(lock, dataset)
-        if known is None:
-            content = _read_lock(lock) | {dataset: {"files": files}}
-            write_json(dict(sorted(content.items())), lock)
-            return
-    for name in sorted({*known, *files}):
-        if known.get(name) != files.get(name):
-            state = "is gone" if name not in files else "is new" if name not in known else "changed"
-            raise UserError(
-                f"{name} of data set {dataset} {state} since its first use: SHA-256 "
-                f"{files.get(name, 'none')}, {lock} says {known.get(name, 'none')}. Restore the file, or, "
-                f"if this is meant, remove {dataset} from {lock}"
-            )
-
-
-def _read_lock(lock: Path) -> dict[str, dict[str, Any]]:
-    try:
-        content = json.loads(lock.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise UserError(f"{lock}: not a lock file of data sets ({error}); remove it") from None
-    if not isinstance(content, dict) or not all(
-        isinstance(entry, dict) for entry in content.values()
-    ):
-        raise UserError(f"{lock}: not a lock file of data sets; remove it")
-    return content

@@ -128,22 +128,6 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
     return builder
 
 
-def prepared(dataset: str, recipe: dict, kept: Path) -> tfds.core.DatasetBuilder:
-    """The builder with the examples that `prepare` left in `kept`.
-
-    recipe: that of the arrays made from them. Raises `UserError` if they are gone.
-    """
-    options = recipe["parameters"]
-    folder = _folder(kept, recipe["files"].values(), options)
-    builder = _builder(dataset, options, [], folder)
-    if not Path(builder.data_path).is_dir():
-        raise UserError(
-            f"{builder.data_path} is gone, from which the arrays of {dataset} were made: delete the "
-            "folder of these, too, and run again"
-        )
-    return builder
-
-
 def _folder(kept: Path, digests: Iterable[str], options: dict) -> Path:
     """The folder for the examples of these files; TFDS itself keeps them by name and version only."""
     of = "".join(digests) + options.get("code", "")

@@ -80,28 +80,20 @@ def batches(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple[np.ndarr
     for chosen in rows(spec, dataset, epoch):
         inputs, size = dataset.train_inputs[chosen], len(chosen)
         if changes:
-            # Drawn for each batch: all shifts, down and right, then who is flipped; if there are crops or
-            # cutouts, also all offsets of crops in pixels, and all centers of cutouts in fractions of a side.
+            # Drawn for each batch: all shifts, down and right, then who is flipped; if there are crops, also
+            # all their offsets in pixels.
             shifts = random.uniform(-changes.shift, changes.shift, (size, 2))
             flips = random.random(size) < (0.5 if changes.flip else 0)
-            offsets, centers = np.zeros((size, 2), int), np.zeros((size, 2))
-            if changes.crop or changes.cutout:
+            offsets = np.zeros((size, 2), int)
+            if changes.crop:
                 offsets = random.integers(-changes.crop, changes.crop + 1, (size, 2))
-                centers = random.random((size, 2))
-            changed = zip(inputs, shifts, flips, offsets, centers, strict=True)
-            inputs = np.stack([augmented(*each, changes.cutout) for each in changed])
+            draws = zip(inputs, shifts, flips, offsets, strict=True)
+            inputs = np.stack([augmented(*drawn) for drawn in draws])
         yield inputs, dataset.train_labels[chosen]
 
 
-def augmented(
-    image: np.ndarray,
-    shift: np.ndarray,
-    flip: bool,
-    offset: np.ndarray,
-    center: np.ndarray,
-    cutout: int,
-) -> np.ndarray:
-    """An image (height, width, channels), moved, cropped, flipped, with a black square; float32."""
+def augmented(image: np.ndarray, shift: np.ndarray, flip: bool, offset: np.ndarray) -> np.ndarray:
+    """Return an image (height, width, channels), moved, cropped and flipped; float32."""
     image = _moved(image.astype(np.float32), shift[0])
     image = _moved(image.swapaxes(0, 1), shift[1]).swapaxes(0, 1)
     height, width, channels = image.shape
@@ -109,12 +101,7 @@ def augmented(
     black[height : 2 * height, width : 2 * width] = image
     top, left = height + offset[0], width + offset[1]
     image = black[top : top + height, left : left + width]
-    image = image[:, ::-1].copy() if flip else image.copy()
-    top, left = (
-        int(where * side) - cutout // 2 for where, side in zip(center, (height, width), strict=True)
-    )
-    image[max(top, 0) : max(top + cutout, 0), max(left, 0) : max(left + cutout, 0)] = 0
-    return image
+    return image[:, ::-1].copy() if flip else image.copy()
 
 
 def _moved(image: np.ndarray, fraction: float) -> np.ndarray:

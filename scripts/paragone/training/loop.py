@@ -19,7 +19,6 @@ from paragone.data import Dataset
 from paragone.data.batches import (
     batch_sizes,
     evaluation_batches,
-    loader_of,
     noise_batches,
     train_batches,
     train_examples,
@@ -212,9 +211,6 @@ def build(worker: Worker) -> tuple[Model, Modes]:
     engine.build(spec, worker.dataset, worker.threads, worker.world)
     if engine.devices != requested(spec):
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-    ledger.switch("data")
-    loader_of(worker.dataset, spec)  # what it prepares is no part of an epoch
-    ledger.switch("devices")
     weights, initializer = starting(engine.weights(), spec, worker.pretrained)
     engine.set_weights(weights)
     return Model(parameter_count(weights), initializer, digest(weights), None), engine.modes()

@@ -6,7 +6,6 @@ Splits are named in the notation of TFDS ("train", "train[:80%]"); examples keep
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from paragone.base.errors import Unavailable, UserError
+from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
-from paragone.config.datasets import SPLITS, TFDS
-from paragone.data import Dataset, tfds_builders
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, positions, rows_at_a_time
+from paragone.config.datasets import SPLITS
+from paragone.data import tfds_builders
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
 from paragone.data.images import resized
 
 TEXTS_AT_A_TIME = 1000
@@ -29,37 +28,6 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     """Prepare the builder and read its examples."""
     builder = tfds_builders.prepare(source, scratch, kept)
     return _Reader(builder, source["parameters"], f"datasets.{source['dataset']}").raw()
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """The encoded training images, by row of the training arrays, as TFDS keeps them in `folder`.
-
-    `decode`: from a file to an image of its own size. `resize`: from that to (height, width, channels) as in
-    the arrays. Both are for TensorFlow graphs.
-    """
-
-    folder: Path
-    files: list[bytes]
-    decode: Callable[[tf.Tensor], tf.Tensor]
-    resize: Callable[[tf.Tensor], tf.Tensor]
-
-
-def encoded(dataset: Dataset, examples: int) -> Encoded:
-    """The first `examples` encoded training images of a data set whose arrays were made by `read`.
-
-    Raises `Unavailable` for other data sets and for inputs that are no images, `UserError` if the files are
-    gone.
-    """
-    origin = dataset.origin
-    if origin is None or dataset.source != "real" or origin.recipe["parameters"]["form"] != TFDS:
-        raise Unavailable(
-            f"{dataset.name} is {dataset.source} and was not prepared by TensorFlow Datasets: there are no "
-            "encoded images"
-        )
-    builder = tfds_builders.prepared(dataset.name, origin.recipe, origin.store / TFDS)
-    reader = _Reader(builder, origin.recipe["parameters"], f"datasets.{dataset.name}")
-    return reader.encoded(examples)
 
 
 def _unchanged(image: tf.Tensor) -> tf.Tensor:
@@ -103,27 +71,6 @@ class _Reader:
             rank=self._rank(),
             about={"homepage": info.homepage, "citation": info.citation},
             labels_from=f"feature {self._label!r} of {self._builder.name}",
-        )
-
-    def encoded(self, examples: int) -> Encoded:
-        """The first `examples` encoded training images, see `encoded` of this module."""
-        feature = self._features[self._input]
-        if not isinstance(feature, tfds.features.Image):
-            raise Unavailable(f"{self._builder.name}: {self._input!r} is no image")
-        dataset = self._builder.as_dataset(
-            split=self._splits.get(WHOLE) or self._splits[SPLITS[0]],
-            decoders={self._input: tfds.decode.SkipDecoding()},
-        )
-        with self._undamaged():
-            files = [example[self._input] for example in tfds.as_numpy(dataset)]
-        if WHOLE in self._splits:
-            files = [files[index] for index in np.argsort(positions(len(files), self._rank()))]
-        _, dtype, resize = self._layout(feature)
-        return Encoded(
-            Path(self._builder.data_path),
-            files[:examples],
-            feature.decode_example,
-            lambda image: tf.cast(resize(image), dtype),
         )
 
     @contextmanager

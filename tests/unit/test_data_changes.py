@@ -1,12 +1,11 @@
-"""The lock file of a user's data, and what becomes of data that change."""
+"""What becomes of data that change, of large ones, and of forms in a plugin."""
 
-import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import DIGITS, LABELS, NPZ, fetch, lock_of, made, pictures, serialize
+from data_programs import DIGITS, LABELS, NPZ, fetch, made, pictures, serialize
 from workspace import memory_limited, refused
 
 from paragone.config.datasets import shaping, state_of_files
@@ -27,10 +26,9 @@ def fetched(block: dict, name: str = "mine", **settings: object):
     return fetch(name, Path("results"), Path("data"), block=block, **settings)
 
 
-def test_first_use_writes_checksums(arrays):
+def test_a_stand_in_has_the_shapes_of_the_real_data(arrays):
+    refused(fetched(NPZ, source="synthetic"), "no stand-in of mine", "shape, classes, examples")
     dataset, _ = made(NPZ)
-    locked = json.loads(lock_of(Path("data")).read_text())["mine"]
-    assert set(locked["files"]) == {"mine.npz"}
     arrays.unlink()
     shapes = {"shape": [8, 8, 1], "dtype": "float32", "classes": 5}
     shapes["examples"] = {"train": 40, "test": 10}
@@ -39,33 +37,20 @@ def test_first_use_writes_checksums(arrays):
     for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
         made_up, real = getattr(stand_in, name), getattr(dataset, name)
         assert (made_up.shape, made_up.dtype) == (real.shape, real.dtype)
-    # A second checkout needs no file either: the store has the arrays, the lock file their checksums.
-    assert made(NPZ)[0].source == "real"
-    refused(fetched(NPZ, name="other"), "datasets.other.path", "nothing at mine.npz")
+    refused(fetched(NPZ), "datasets.mine.path", "nothing at mine.npz")
 
 
-def test_other_content_is_an_error_until_the_lock_is_removed(arrays):
+def test_other_content_is_another_edition(arrays):
     first, _ = made(NPZ)
     np.savez("mine.npz", inputs=DIGITS + 1, labels=LABELS)
-    changed = "mine.npz of data set mine changed"
-    refused(fetched(NPZ), changed, "datasets.lock.json", "remove mine")
-    lock_of(Path("data")).unlink()
     second, _ = made(NPZ)
     assert second.edition != first.edition
     assert second.train_inputs.max() == first.train_inputs.max() + 1
 
 
-def test_what_is_no_lock_file_and_a_stand_in_without_shapes_are_errors(arrays):
-    words = "shape, classes, examples", "datasets.mine.stand_in"
-    refused(fetched(NPZ, source="synthetic"), "no stand-in of mine", *words)
-    lock_of(Path("data")).write_text("[]")
-    refused(fetched(NPZ), "not a lock file")
-
-
 def test_a_change_of_any_file_below_a_folder_is_seen(here):
     """A folder's own time says nothing of what is two levels below. An image more is another content."""
     pictures(Path("fruit"), COLORS)
-    made(FRUIT)
     before = state_of_files(FRUIT)
     assert state_of_files(FRUIT) == before
     image = Path("fruit/plum/1.png")
@@ -73,7 +58,6 @@ def test_a_change_of_any_file_below_a_folder_is_seen(here):
     changed = state_of_files(FRUIT)
     Path("fruit/plum/more.png").write_bytes(image.read_bytes())
     assert len({before, changed, state_of_files(FRUIT)}) == 3
-    refused(fetched(FRUIT), "plum of data set mine changed")
 
 
 def test_memory_does_not_grow_with_the_data(here):
