@@ -4,12 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from make_contests import windows
-from make_records import make_record, tabulated
 
-from paragone.analysis.pairwise import differences, verdicts
+from paragone.analysis.pairwise import verdicts
 from paragone.analysis.states import calm, disturbed, states
-from paragone.reporting import words
-from paragone.reporting.answers import Tables, answers, of_contests
 
 LABELS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "compiled": "Compiled", "jax": "JAX"}
 LOST = {"torch": 0.43, "tensorflow": 0.27, "compiled": 0.15, "jax": 0.08}
@@ -145,28 +142,3 @@ def three_contests() -> dict[str, np.ndarray]:
     speeds = {name: np.repeat(values, 3, axis=0) for name, values in measured().items()}
     speeds["torch"] = speeds["torch"] * 1.15
     return {name: speeds[name] for name in ("torch", "tensorflow")}
-
-
-def test_the_first_answer_says_what_states_cost_and_what_calm_rounds_say():
-    table = windows(three_contests())
-    (found,) = states(table, LABELS)
-    calm_rounds = words.in_calm_rounds(verdicts(table, LABELS), verdicts(calm(table), LABELS))
-    told = of_contests("Which?", table, LABELS).answers[0].cautions
-    assert told == (words.of_states(found), *calm_rounds)
-
-
-def test_the_answers_say_so_too():
-    made = [make_record(backend, seed=0) for backend in ("torch", "torch-xla")]
-    runs, _ = tabulated(made)
-    same = ["workload", "global_batch", "machine", "machine_name", "data_edition", "data_source"]
-    speeds = dict(zip(("torch", "torch-xla"), three_contests().values(), strict=True))
-    table = windows(speeds, **runs[same].iloc[0])
-    pairs = differences(runs, LABELS, table).assign(family="primary")
-    given, silent = (
-        answers([Tables("one", "Which?", runs, pairs, rounds=rounds, labels=LABELS)])[0].answers[0]
-        for rounds in (table, table[:0])
-    )
-    (found,) = states(table, LABELS)
-    assert words.of_states(found) in given.cautions
-    assert given.text == silent.text
-    assert words.of_states(found) not in silent.cautions

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 import msgspec
 import pandas as pd
 import pytest
-from make_contests import windows
 from make_records import LABELS, make_record, tabulated
 from make_tables import pairs
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
 from paragone.analysis.prediction import Claim, Judgement
-from paragone.analysis.states import States
 from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
 from paragone.reporting import answers as reported
 from paragone.reporting import words
@@ -144,35 +142,6 @@ def test_rows_have_a_verdict_and_a_reason_for_readers():
     assert found["verdict"].tolist() == ["A is faster", "equal within 5 %", *["not compared"] * 2]
     reasons = ["A is faster, within the margin", "A: crashed, B: diverged", words.NOT_BOTH["pair"]]
     assert found["why"].tolist() == ["", *reasons]
-
-
-def test_a_disturbed_machine_is_told_by_those_that_lost_most():
-    lost = {"JAX": 0.08, "eager PyTorch": 0.43, "TensorFlow": 0.27}
-    places = tuple((1, number) for number in range(7))
-    found = States("question", ("fashion-conv", 1000), "here", 20, places, lost)
-    assert words.of_states(found) == (
-        "In 7 of 20 rounds the machine was slower: eager PyTorch lost 43 %, TensorFlow 27 %, JAX 8 %."
-    )
-    many = {f"a backend {number} tuned": 0.5 - number / 100 for number in range(9)}
-    text = words.of_states(States("question", ("fashion-conv", 1000), "here", 20, places, many))
-    assert len(text.split()) <= 25
-    assert "backend 0" in text
-
-
-def test_calm_rounds_are_told_where_their_verdict_differs():
-    rows = pairs(A_BEATS_B, ("A", "C", EQUAL, 1.001), ("B", "C", UNDECIDED, 1.1))
-    assert words.in_calm_rounds(rows, rows.assign(effect=1.3)) == [
-        "In calm rounds alone the verdict is the same."
-    ]
-    calm = pairs(A_BEATS_B, ("A", "C", BETTER, 1.2, "A"), ("B", "C", EQUAL, 1.001))
-    assert words.in_calm_rounds(rows, calm) == [
-        "In calm rounds alone A is 1.20 times as fast as C.",
-        "In calm rounds alone B and C are equal within 5 %.",
-    ]
-    calm.loc[0, "relation"] = UNDECIDED
-    assert words.in_calm_rounds(rows, calm) == [
-        "In calm rounds alone 3 of 3 pairs have another verdict."
-    ]
 
 
 def tables(given: pd.DataFrame, made: list[dict] | None = None, **more: object) -> Tables:
@@ -396,15 +365,6 @@ def test_the_terminal_has_room_for_all():
     assert "more: index.html" in lines[-1]
 
 
-def disturbed() -> Section:
-    """Contests in which three variants are slower together in some rounds."""
-    speeds = {
-        name: [[100.0 * (share if number in (2, 3, 7) else 1) for number in range(12)]] * 4
-        for name, share in (("torch", 0.6), ("torch-xla", 0.7), ("tensorflow-mirrored", 0.8))
-    }
-    return reported.of_contests("Which?", windows(speeds), LABELS)
-
-
 def corpus() -> Iterator[tuple[str, Section]]:
     """What is said of planted results, by what was planted."""
     a, b = "TensorFlow Mirrored", "PyTorch compiled"
@@ -431,7 +391,6 @@ def corpus() -> Iterator[tuple[str, Section]]:
     for name, table in cases.items():
         for found in reported.answers([tables(table)]):
             yield name, found
-    yield "machine", disturbed()
     for verdict in ("holds", "consistent", "differs", "at chance"):
         yield verdict, on_published(published("8 TPU cores", *[verdict] * 3))
     absent = rows_of("8 TPU cores", "test_accuracy", "not comparable")
@@ -459,7 +418,7 @@ BAD = re.compile(
 
 def test_a_corpus_of_planted_results_gives_many_sentences():
     assert {name for name, _ in SAID} == {name for name, _ in CORPUS}
-    for words_of_one in ("failed parity", "machine was slower"):
+    for words_of_one in ("failed parity",):
         assert any(words_of_one in text for _, text in SAID)
 
 

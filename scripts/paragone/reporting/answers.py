@@ -8,7 +8,6 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
 from paragone.analysis.run_states import not_completed
-from paragone.analysis.states import States, calm, states
 from paragone.analysis.verdicts import VERDICTS, PublishedRun
 from paragone.base.errors import UserError
 from paragone.config.questions import WORK
@@ -62,21 +60,6 @@ class Tables:
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     labels: dict[str, str] = field(default_factory=dict)
     baseline: str = ""
-
-    @cached_property
-    def states(self) -> list[States]:
-        """Return the states of the machines that were disturbed during contests."""
-        found = states(self.rounds, self.labels) if len(self.rounds) else []
-        return [one for one in found if one.disturbed]
-
-    @cached_property
-    def in_calm_rounds(self) -> pd.DataFrame:
-        """Return the rows of `differences` with speeds of calm rounds alone; empty if all rounds are calm."""
-        if not self.states:
-            return pd.DataFrame()
-        if self.runs is self.rounds:  # nothing is trained yet
-            return pairwise.verdicts(calm(self.rounds), self.labels)
-        return pairwise.differences(self.runs, self.labels, calm(self.rounds))
 
 
 @dataclass(frozen=True)
@@ -271,23 +254,17 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     cautions = words.less_accurate(by_metric.get("test accuracy", own[:0]))
     if metric.name == SPEED:
         able = pairwise.contenders(own[own["relation"] != NOT_COMPARED])
-        cautions = [*_of_machine(tables, own), *cautions, *words.contradiction(able, turns)]
+        cautions = [*_machine_warnings(tables, own), *cautions, *words.contradiction(able, turns)]
     about = _lead(tables, rows), tables.name, "differences", pairwise.overall(own)
     picture = _picture(tables, own, lines, turns)
     return Answer(words.which_is_best(own, turns), *about, tuple(cautions), picture)
 
 
-def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
-    """What disturbed the machine while the speeds of `rows` were measured, and whether that matters."""
-    work, machine = tuple(rows[WORK].iloc[0]), rows["machine"].iloc[0]
-    for one in tables.states:
-        if one.work == work and machine in ("", one.machine):
-            yield words.of_states(one)
-            again = tables.in_calm_rounds
-            same = again[again["metric"].eq(SPEED) & again[WORK].eq([*work]).all(axis=1)]
-            yield from words.in_calm_rounds(rows, same)
+def _machine_warnings(tables: Tables, rows: pd.DataFrame) -> list[str]:
+    """Return what disturbed the machine while the speeds of `rows` were measured."""
+    machine = rows["machine"].iloc[0]
     timed = tables.rounds if len(tables.rounds) else tables.runs
-    yield from footnotes.isolation(timed[timed["machine_name"] == machine] if machine else timed)
+    return footnotes.isolation(timed[timed["machine_name"] == machine] if machine else timed)
 
 
 def _lead(tables: Tables, rows: pd.DataFrame) -> str:

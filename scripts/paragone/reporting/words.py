@@ -26,7 +26,6 @@ from paragone.analysis.prediction import (
     Judgement,
     Reason,
 )
-from paragone.analysis.states import States
 from paragone.analysis.statistics import FEWEST_EFFECTS
 from paragone.analysis.verdicts import Finding, PublishedRun
 from paragone.config.numbers import LOWER
@@ -285,53 +284,12 @@ def beside_baseline(row: Row, label: str) -> str:
 
 
 def where_measured(rows: pd.DataFrame) -> str:
-    """How many contests or pairs of runs are behind a picture, and in which hours."""
+    """Return how many contests or pairs of runs are behind a picture."""
     counts = sorted(set(rows["n"]))
     text = f"{counts[-1]} {UNITS[rows['unit'].iloc[0]][counts[-1] > 1]}"
     if len(counts) > 1:
         text = f"{counts[0]} to {text}"
-    match rows["sessions"].max():
-        case 1 if (rows["unit"] == CONTEST).all():
-            return f"{text}, in this hour"
-        case 2:
-            return f"{text}, in these two hours: it takes three to speak of the machine"
-        case hours if hours > 2:
-            return f"{text}, over {hours:.0f} hours"
     return text
-
-
-def of_states(found: States) -> str:
-    """What a disturbed machine cost the variants: those that lost most, as many as 25 words name."""
-    text = f"In {len(found.disturbed)} of {found.rounds} rounds the machine was slower"
-    by_loss = sorted(found.losses.items(), key=lambda item: -item[1])
-    for number, (label, lost) in enumerate(by_loss):
-        more = f", {label} {100 * lost:.0f} %" if number else f": {label} lost {100 * lost:.0f} %"
-        if len(f"{text}{more}".split()) > MOST_WORDS:
-            break
-        text += more
-    return f"{text}."
-
-
-def in_calm_rounds(rows: pd.DataFrame, calm: pd.DataFrame) -> list[str]:
-    """Where the verdicts of calm rounds alone differ: a sentence each, or one that says that none does.
-
-    rows, calm: of the table `differences`, on speed; of all rounds, and of calm ones.
-    """
-    of_all = {(row["first"], row["second"]): row for row in rows.to_dict("records")}
-    changed = [
-        row
-        for row in calm.to_dict("records")
-        if (before := of_all.get((row["first"], row["second"])))
-        and (row["relation"], row["relation"] == BETTER and row["winner"])
-        != (before["relation"], before["relation"] == BETTER and before["winner"])
-    ]
-    alone = "In calm rounds alone"
-    if len(changed) > 2:
-        return [f"{alone} {len(changed)} of {len(of_all)} pairs have another verdict."]
-    return [
-        fitting(f"{alone} {_in_short(row)}.", f"{alone} one pair has another verdict.")
-        for row in changed
-    ] or [f"{alone} the verdict is the same."]
 
 
 def _in_short(row: Row) -> str:

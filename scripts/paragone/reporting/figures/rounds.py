@@ -1,16 +1,12 @@
 """Rounds of contests over time: the speed of every variant in each window, one line per variant."""
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.run_states import words_of
-from paragone.analysis.states import disturbed, states
-from paragone.reporting import footnotes, style, words
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import legend_series
 
@@ -19,19 +15,15 @@ REMARK = (
     "Variants of one question, all alive, one of them training at a time, in random order in each round; "
     "upright lines: a new contest, with fresh processes."
 )
-ONE_STATE = "No rounds stand out in which several variants were slower together."
 COLUMNS = ["run", "contest", "round", "seconds", "examples_per_second", "sleeping_share"]
-COLUMNS += ["status", "disturbed"]
-SHADE = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
+COLUMNS += ["status"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per window: `panel`, `series`, its `turn` over all contests of the panel, and its speed;
-    whether its round was `disturbed`."""
+    """One row per window: `panel`, `series`, its `turn` over all contests of the panel, and its speed."""
     machines = set(inputs.rounds["machine"].dropna())
     parts = []
-    marked = inputs.rounds.assign(disturbed=disturbed(inputs.rounds))
-    for machine, runs in by_machine(marked):
+    for machine, runs in by_machine(inputs.rounds):
         for series in series_of(runs, inputs.labels):
             panel = series.work + (f", {machine}" if len(machines) > 1 else "")
             about = {"panel": panel, "series": series.label, "backend": series.backend}
@@ -58,16 +50,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     panels = [*dict.fromkeys(points["panel"])]
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     n = footnotes.spread(points.groupby("panel")["contest"].nunique())
-    found = [one for one in states(inputs.rounds, inputs.labels) if one.disturbed]
-    about = " ".join(map(words.of_states, found))
-    handles: list[Artist] = legend_series(styles)
+    handles = legend_series(styles)
     remarks = [
         REMARK,
-        f"Shaded: several variants were slower together. {about}" if found else ONE_STATE,
         f"n = {n} contest{'' if n == '1' else 's'}.",
     ]
-    if found:
-        handles.append(Patch(label="disturbed machine", **SHADE))
     height = HEIGHT * len(panels)
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.rounds, remarks, handles)
     grid = frame.subplots(len(panels), 1, squeeze=False)
@@ -78,7 +65,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             style.sns.lineplot(windows, x="turn", y="examples_per_second", units="contest", **look)
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
             axes.axvline(begin - 0.5, color=style.MUTED, linewidth=0.5, zorder=1)
-        _shade(axes, own.loc[own["disturbed"], "turn"])
         lacking = own[own["words"] != ""].drop_duplicates("series")
         texts = [f"{row.series}: {row.words}" for row in lacking.itertuples()]
         axes.text(0.02, 0.04, "\n".join(texts), transform=axes.transAxes, color=style.MUTED)
@@ -91,10 +77,3 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             axes.set_title(panel, loc="left")
     grid.flat[-1].set_xlabel("round")
     return frame
-
-
-def _shade(axes: Axes, turns: pd.Series) -> None:
-    """Shade rounds by their turns, those that follow one another as one area."""
-    known = turns.dropna().drop_duplicates().sort_values()
-    for _, area in known.groupby((known.diff() > 1).cumsum()):
-        axes.axvspan(area.min() - 0.5, area.max() + 0.5, zorder=0, **SHADE)
