@@ -19,11 +19,11 @@ from paragone.base.processes import IN_FILE, in_file
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
+from paragone.machine.limits import free_cores
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
 from paragone.timing.turns import Turns, Variant
 from paragone.training.results import data_read
-from paragone.workers.free_cores import free_cores
-from paragone.workers.meeting_folder import meeting_folder
+from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.run_options import add_options
 from paragone.workers.supervisor import interruptible
 

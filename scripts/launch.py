@@ -12,8 +12,8 @@ from pathlib import Path
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import in_file
 from paragone.config.run_spec import Spec
-from paragone.workers.free_cores import free_cores
-from paragone.workers.meeting_folder import meeting_folder
+from paragone.machine.limits import free_cores
+from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import processes, run_workers
 

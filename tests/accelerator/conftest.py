@@ -10,8 +10,7 @@ import pytest
 from workspace import CONFIG, ROOT, Arrays, call, changed, make_spec, train_command
 
 from paragone.config.run_spec import Spec
-from paragone.machine import nvml
-from paragone.machine.own_accelerators import tpu_is_attached
+from paragone.machine.accelerators import names, tpu_is_attached
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
@@ -27,7 +26,7 @@ OF_KIND = {
 
 def present() -> str | None:
     """The kind of accelerator that this machine has; None without any."""
-    if nvml.names():
+    if names():
         return "gpu"
     return "tpu" if tpu_is_attached() or "TPU_NAME" in os.environ else None
 

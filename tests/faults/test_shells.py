@@ -5,15 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
-from privileged import NEEDS_STRACE, needs_root, small_disk
+from privileged import NEEDS_STRACE, needs_root
 from workspace import ROOT, UNREACHABLE, make_spec, succeed, train_command
 
 from paragone.base import processes
-from paragone.base.errors import UserError
 from paragone.machine.process_entry import git_state
 
 # Each stops or changes JAX, its libraries or Python where it is inherited.
@@ -96,24 +93,10 @@ def test_a_user_without_name_and_home_has_both_in_a_worker():
     Path(made["HOME"]).rmdir()
 
 
-def test_temporary_files_go_where_programs_can_be_executed(tmp_path, capsys):
-    with small_disk(tmp_path / "disk", "1m") as disk:
-        assert processes._temporary(str(disk)) == "/tmp"
-        assert "is full; using /tmp" in capsys.readouterr().err
-        remount = ["mount", "-o", "remount,noexec,size=200m", str(disk)]
-        subprocess.run(remount, check=True)
-        assert processes._temporary(str(disk)) == "/tmp"
-        assert "noexec" in capsys.readouterr().err
-    assert processes._temporary("/no/such/folder") == "/tmp"
-    assert "no such file" in capsys.readouterr().err
-    with TemporaryDirectory() as short:  # pytest's own may be too long for sockets
-        assert processes._temporary(short) == short
-
-
-def test_without_any_folder_for_temporary_files_one_message_says_so(monkeypatch):
-    monkeypatch.setattr(processes, "_ROOM", 2**80)
-    with pytest.raises(UserError, match=r"TMPDIR: no folder for temporary files: /tmp is full; "):
-        processes.environment()
+def test_a_folder_for_temporary_files_that_is_not_there_is_replaced(monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert processes.environment()["TMPDIR"] == "/tmp"
 
 
 def test_the_commit_of_a_checkout_of_another_user_is_known(tmp_path):

@@ -46,14 +46,12 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
 
 def make_load() -> dict:
     """That of a process whose neighbors had 2 % of its host."""
-    after = {"cpu_mhz": 3000.0, "accelerator_power_limits": None}
-    return {"before": 0.1, **after, "life": make_activity(10.0, others=0.02)}
+    return {"before": 0.1, "life": make_activity(10.0, others=0.02)}
 
 
 def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:
     """Of a host with two cores of which the run has one and others have this share."""
     made = {"seconds": seconds, "run": seconds, "busy": seconds * (1 + 2 * others)}
     made |= {"idle": 2 * seconds - made["busy"], "stolen": 0.0}
-    made |= {"cpu_waiting": 0.1 * seconds, "io_waiting": 0.0, "quota_throttled": 0.0}
-    of_accelerators = [f"accelerator_{key}" for key in ("joules", "mhz", "power_capped", "slowed")]
-    return made | dict.fromkeys(["heat_throttles", "cpu_joules", *of_accelerators]) | changes
+    made |= {"quota_throttled": 0.0}
+    return made | dict.fromkeys(["heat_throttles", "accelerator_joules"]) | changes

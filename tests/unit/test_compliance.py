@@ -103,7 +103,6 @@ VALUES = [
     ("processes.0.load.life.busy", 12.5, {"isolation"}),
     ("processes.0.window.1.stolen", 2.1, {"isolation"}),
     ("processes.0.load.life.heat_throttles", 2, {"throttling"}),
-    ("processes.0.load.life.accelerator_slowed", [0.1, 0.0], {"throttling"}),
     ("processes.0.modes.deterministic", False, {"modes"}),
     ("processes.0.modes.math_mode", "tf32", {"modes"}),
     ("processes.0.machine.fingerprint", "d" * 64, {"one-machine"}),

@@ -1,6 +1,5 @@
 """What an engine's errors mean: a full memory, or an operation that has no kernel of the kind asked for."""
 
-import runpy
 import sys
 
 import pytest
@@ -9,7 +8,6 @@ from workspace import ROOT, call, changed, make_spec
 
 from paragone.base.errors import (
     Unavailable,
-    as_user_error,
     first_line,
     first_sentence,
     reason_of,
@@ -85,21 +83,6 @@ def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_
     reference = changed(spec, backend={"engine": "reference", "strategy": "whole"})
     with pytest.raises(AttributeError, match="own"):
         observe.observe(reference, None)
-
-
-def test_an_error_in_a_property_of_a_plugin_is_not_hidden(tmp_path, monkeypatch):
-    """PyTorch says of such a property that the module has none."""
-    monkeypatch.setenv("PARAGONE_PLUGINS", str(tmp_path))
-    file = tmp_path / "models/torch.py"
-    file.parent.mkdir()
-    lines = ["from torch import nn", "class Net(nn.Module):", " @property", " def width(self):"]
-    file.write_text("\n".join([*lines, "  return self.depth.size"]))
-    net = runpy.run_path(str(file))["Net"]()
-    with pytest.raises(AttributeError, match="has no attribute 'width'") as caught:
-        print(net.width)
-    message = str(as_user_error(caught.value))
-    assert message.startswith(f"{file}, line 5: AttributeError: ")
-    assert "'depth'" in message
 
 
 def test_an_unexpected_error_of_a_program_is_one_line_and_a_file(tmp_path):

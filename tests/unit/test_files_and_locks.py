@@ -14,7 +14,7 @@ from workspace import ROOT, call, succeed, waiting
 
 from paragone.base.atomic_files import is_own, write_json, write_text, writing
 from paragone.base.locks import Held, Lock
-from paragone.workers.meeting_folder import meeting_folder
+from paragone.workers.rendezvous import meeting_folder
 
 
 def test_a_failure_leaves_the_earlier_file_and_no_other(tmp_path):
@@ -98,7 +98,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from paragone.base.locks import Lock
-from paragone.workers.meeting_folder import meeting_folder
+from paragone.workers.rendezvous import meeting_folder
 path = Path(sys.argv[1])
 stack = ExitStack()
 {body}

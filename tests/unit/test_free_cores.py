@@ -12,8 +12,8 @@ import psutil
 import pytest
 from workspace import environment, make_spec, train_command, waiting
 
+from paragone.machine.limits import free_cores
 from paragone.workers import supervisor
-from paragone.workers.free_cores import free_cores
 
 pytestmark = [
     pytest.mark.alone,  # cores are of the host: runs of other tests hold some
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 CORES = sorted(os.sched_getaffinity(0))[:2]
 HOLDER = """
-from paragone.workers.free_cores import free_cores
+from paragone.machine.limits import free_cores
 with free_cores(1) as cores:
     print(*cores, flush=True)
     input()

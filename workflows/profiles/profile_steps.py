@@ -22,8 +22,7 @@ from paragone.microbenchmarks.program import Measuring
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Worker, build, failure_of, warm_up
 from paragone.training.worker import join
-from paragone.workers.meeting_folder import meeting_folder
-from paragone.workers.rendezvous import Rendezvous
+from paragone.workers.rendezvous import Rendezvous, meeting_folder
 from paragone.workers.run_options import worker_parser
 from paragone.workers.worker_failure import run_workers
 from profilers import PROFILERS, Operation, Profile

@@ -46,7 +46,7 @@ RUN_COLUMNS = typed(
     (REAL, "steady_examples_per_second"),
     (FLAG, "window_adequate"),
     (COUNT, "steady_epochs steady_steps steady_examples"),
-    (REAL, "steady_seconds steady_constant_seconds steady_cpu_joules steady_accelerator_joules"),
+    (REAL, "steady_seconds steady_constant_seconds steady_accelerator_joules"),
     (COUNT, "train_flop_per_example"),
     (REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
     (REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),

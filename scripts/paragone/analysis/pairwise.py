@@ -92,12 +92,12 @@ def all_decided(record: ContestsRecord) -> bool:
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the energy of an example in joules, of CPU and accelerators together.
+    """The runs with the energy that accelerators drew for an example, in joules.
 
     Per example, because speed windows take the same time and do different amounts of work.
     """
-    joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
-    return runs.assign(joules_per_example=joules / runs["steady_examples"].astype("float64"))
+    joules = runs["steady_accelerator_joules"] / runs["steady_examples"].astype("float64")
+    return runs.assign(joules_per_example=joules)
 
 
 def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:

@@ -242,8 +242,7 @@ def _processes(processes: list[Process]) -> Row:
         "peak_device_bytes": known(max, (each.peak_device_bytes for each in memory)),
         "programs_compiled": known(sum, (each.compiled if each else None for each in programs)),
         "programs_cached": known(sum, (each.cached if each else None for each in programs)),
-        "steady_cpu_joules": host_metrics.joules(processes, "cpu"),
-        "steady_accelerator_joules": host_metrics.joules(processes, "accelerator"),
+        "steady_accelerator_joules": host_metrics.joules(processes),
         "config_sha256": first.config_sha256,
         **(asdict(first.git) if first.git else {}),
     }

@@ -2,7 +2,6 @@
 
 import errno
 import functools
-import inspect
 import io
 import os
 import signal
@@ -93,31 +92,8 @@ def as_user_error(error: BaseException) -> UserError | None:
 
 def of_plugin(error: BaseException) -> UserError | None:
     """The error with file and line of the plugin that raised it; None for an error of the project."""
-    error = _in_property(error)
     place = place_in_plugin(error)
     return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
-
-
-def _in_property(error: BaseException) -> BaseException:
-    """The error of a property, where a class's `__getattr__` has hidden it.
-
-    Python takes an AttributeError in a property for the absence of the property, and `torch.nn.Module` then
-    says that there is none.
-    """
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code if trace else None
-    if isinstance(error, AttributeError) and trace and code and code.co_name == "__getattr__":
-        values = [trace.tb_frame.f_locals.get(name) for name in code.co_varnames[:2]]
-        owner, name = values[0], str(values[-1])
-        hidden = inspect.getattr_static(type(owner), name, None)
-        if isinstance(hidden, property) and hidden.fget:
-            try:
-                hidden.fget(owner)
-            except Exception as own:
-                return own
-    return error
 
 
 def _subject(error: OSError) -> str:

@@ -9,6 +9,7 @@ import os
 import shutil
 import site
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,8 +52,6 @@ _PROXY = "_proxy"
 _OF_SNAKEMAKE = ("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 IN_FILE = "@"  # before the name of a file with more arguments, for `argparse`
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
-_ROOM = 64 * 2**20  # bytes that compilers need for their files
-_LONGEST = 70  # characters of a folder in which sockets are made: their paths have at most 107
 
 
 def given() -> dict[str, str]:
@@ -159,48 +158,23 @@ def mend_shell() -> None:
 
 def _folders(kept: Mapping[str, str]) -> dict[str, str]:
     """A folder for temporary files, and a home, where those of the shell do not serve."""
-    made = {"TMPDIR": _temporary(kept.get("TMPDIR"))}
+    try:
+        folders = {"TMPDIR": tempfile.gettempdir()}
+    except FileNotFoundError as error:
+        raise UserError(f"TMPDIR: {error.strerror}; name a folder that can be written") from None
     home = kept.get("HOME", "")
     if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
-        made["HOME"] = str(own_folder(made["TMPDIR"]))
-    return made
+        folders["HOME"] = str(private_folder())
+    return folders
 
 
-def own_folder(temporary: str) -> Path:
-    """This user's folder in one for temporary files. Raises `UserError` if it is another user's."""
-    own = Path(temporary, f"paragone-{os.getuid()}")
-    own.mkdir(mode=0o700, exist_ok=True)
-    if not is_own(own):
-        raise UserError(f"{own} belongs to another user; set TMPDIR to a folder of your own")
-    return own
-
-
-def _temporary(named: str | None) -> str:
-    """The first folder that serves: the one that TMPDIR names, those of the system, the working directory."""
-    faults: dict[str, str] = {}
-    for folder in filter(None, [named, "/tmp", "/var/tmp", str(Path.cwd())]):
-        if not (fault := _fault(folder)):
-            if named and named != folder:
-                print(f"notice: TMPDIR: {named} {faults[named]}; using {folder}", file=sys.stderr)
-            return folder
-        faults[folder] = fault
-    said = "; ".join(f"{folder} {fault}" for folder, fault in faults.items())
-    raise UserError(f"TMPDIR: no folder for temporary files: {said}; name one that serves")
-
-
-def _fault(folder: str) -> str | None:
-    """Why programs cannot be compiled, executed and connected in a folder; None if they can."""
-    try:
-        system = os.statvfs(folder)
-    except OSError as error:
-        return (error.strerror or str(error)).lower()
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        return "cannot be written"
-    if system.f_flag & os.ST_NOEXEC:
-        return "is mounted without execution (noexec)"
-    if system.f_bavail * system.f_frsize < _ROOM or (system.f_files and not system.f_favail):
-        return "is full"
-    return "has a path too long for sockets" if len(folder) > _LONGEST else None
+def private_folder() -> Path:
+    """This user's folder among temporary files. Raises `UserError` if it is another user's."""
+    folder = Path(tempfile.gettempdir(), f"paragone-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if not is_own(folder):
+        raise UserError(f"{folder} belongs to another user; set TMPDIR to a folder of your own")
+    return folder
 
 
 def in_file(arguments: Sequence[object], folder: Path) -> str:

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from paragone.base import digests, plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
-from paragone.base.processes import given, ignore_keras_settings, own_folder
+from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.base.ranks import ALONE, World
 from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
@@ -55,7 +54,7 @@ def kept_programs(*versions: str) -> Path | None:
     cpu = sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
     cores = len(os.sched_getaffinity(0))
     key = digests.sha256_of({"versions": versions, "cpu": cpu, "cores": cores})
-    folder = own_folder(tempfile.gettempdir()) / "programs" / key[:16]
+    folder = private_folder() / "programs" / key[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -9,7 +9,7 @@ from torch_xla import backends, runtime
 from torch_xla.distributed import spmd
 
 from paragone.base.errors import Unavailable, first_line
-from paragone.machine.own_accelerators import tpu_is_attached
+from paragone.machine.accelerators import tpu_is_attached
 
 _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 

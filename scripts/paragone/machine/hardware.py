@@ -7,7 +7,7 @@ from typing import Any
 import psutil
 
 from paragone.base import digests
-from paragone.machine import nvml
+from paragone.machine import accelerators
 from paragone.records.run_record import Machine
 
 # Flags of a processor -> its vector instructions in words, the widest first. Processors of one name may
@@ -32,8 +32,8 @@ def describe() -> Machine:
         "processor": processor(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "accelerators": nvml.names(),
-        "driver": nvml.driver(),
+        "accelerators": accelerators.names(),
+        "driver": accelerators.driver(),
     }
     return Machine(fingerprint=digests.sha256_of(machine), **machine)
 

@@ -15,8 +15,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.processes import removed_variables
-from paragone.machine import hardware, nvml
-from paragone.records.run_record import Activity, GitState, Load, MeasuringProcess, Memory, Process
+from paragone.machine import hardware
+from paragone.records.run_record import GitState, Load, MeasuringProcess, Memory, Process
 
 PACKAGES = (
     "flax",
@@ -51,13 +51,6 @@ def at_start() -> MeasuringProcess:
         git=git_state(),
         load=Load(before=os.getloadavg()[0]),
     )
-
-
-def load_at_end(load: Load, life: Activity | None) -> Load:
-    """Return the load with the clock and the limits at this moment: call it right after the work."""
-    frequency = psutil.cpu_freq()
-    mhz = frequency.current if frequency else None
-    return Load(load.before, mhz, nvml.power_limits(), life)
 
 
 def peak_memory(peak_device_bytes: int | None) -> Memory:

@@ -19,5 +19,5 @@ class Measuring:
 
     def stop(self) -> MeasuringProcess:
         """Return the process as the result holds it. Call it right after the work."""
-        load = process_entry.load_at_end(self._process.load, self._host.life())
+        load = replace(self._process.load, life=self._host.life())
         return replace(self._process, load=load)

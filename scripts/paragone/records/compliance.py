@@ -210,12 +210,13 @@ def isolation(_: RunRecord, process: Process) -> Iterator[Finding]:
 
 @OF_RECORD.of_each("processes", "throttling")
 def throttling(_: RunRecord, process: Process) -> Iterator[Finding]:
-    """No throttling by heat, power or a quota."""
-    if host_metrics.throttled(process.load):
-        found = msgspec.to_builtins(process.load.life)
-        keys = ["heat_throttles", "quota_throttled"]
-        keys += ["accelerator_power_capped", "accelerator_slowed"]
-        yield Finding("load", str({key: found.get(key) for key in keys}))
+    """No throttling by heat or a quota."""
+    life = process.load.life
+    if life and host_metrics.throttled(process.load):
+        counts = (
+            f"{life.heat_throttles or 0} times by heat, {life.quota_throttled or 0:g} s by a quota"
+        )
+        yield Finding("load", counts)
 
 
 @OF_RECORD.of_each("processes", "epoch-clock")

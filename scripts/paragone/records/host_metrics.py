@@ -30,20 +30,17 @@ def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
 
 
 def throttled(load: Load) -> bool | None:
-    """Whether heat, power or a CPU quota held any processor back; None if nothing reports it."""
+    """Whether heat or a CPU quota held cores back; None if nothing reports it."""
     if load.life is None:
         return None
-    life = load.life
-    of_cores = [life.heat_throttles, life.quota_throttled]
-    held = [*(life.accelerator_power_capped or []), *(life.accelerator_slowed or [])]
-    return known(any, [*held, *of_cores])
+    return known(any, [load.life.heat_throttles, load.life.quota_throttled])
 
 
-def joules(processes: list[Process], kind: str) -> float | None:
-    """Drawn in the speed window by all hosts, `kind` being `cpu` or `accelerator`; None where one of them
-    does not measure it."""
-    drawn = [getattr(one, f"{kind}_joules") for process in processes for one in process.window]
-    return sum(drawn) if drawn and None not in drawn else None
+def joules(processes: list[Process]) -> float | None:
+    """Drawn by accelerators in the speed window on all hosts; None where one host does not measure it."""
+    drawn = [part.accelerator_joules for process in processes for part in process.window]
+    values = [value for value in drawn if value is not None]
+    return sum(values) if drawn and len(values) == len(drawn) else None
 
 
 def known(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:

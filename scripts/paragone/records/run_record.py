@@ -109,12 +109,9 @@ class Activity(Part, frozen=True):
     """What a host did for some time; None where the system does not report it.
 
     `seconds`: by the kernel's clock since boot. `run`, `busy`, `idle`, `stolen`: CPU seconds of the run's
-    processes, of all processes, of none, and those that a hypervisor gave to other machines. `cpu_waiting`,
-    `io_waiting`: seconds in which some process waited for a CPU or a disk. `quota_throttled`: seconds that
-    CPU quotas held the process back. `heat_throttles`: how often heat slowed cores or packages down.
-    `accelerator_joules`: of all accelerators (NVML). `cpu_joules`: in older records alone, since the counters
-    of processors (RAPL) are root's. Per accelerator: the mean clock of its multiprocessors in MHz, the shares
-    of samples in which its power limit, or heat or a failing supply, held the clock down.
+    processes, of all processes, of none, and those that a hypervisor gave to other machines.
+    `quota_throttled`: seconds that CPU quotas held the process back. `heat_throttles`: how often heat slowed
+    cores or packages down. `accelerator_joules`: of all accelerators (NVML).
     """
 
     seconds: Number
@@ -122,28 +119,19 @@ class Activity(Part, frozen=True):
     busy: Number
     idle: Number
     stolen: Number
-    cpu_waiting: Number | None = None
-    io_waiting: Number | None = None
     quota_throttled: Number | None = None
     heat_throttles: Whole | None = None
-    cpu_joules: Number | None = None
     accelerator_joules: Number | None = None
-    accelerator_mhz: list[Number] | None = None
-    accelerator_power_capped: list[Number] | None = None
-    accelerator_slowed: list[Number] | None = None
 
 
 class Load(Part, frozen=True):
     """The state of the host around the work; None where it is not reported, or the process was killed.
 
-    `before`: one-minute load average at process start. `cpu_mhz`: mean clock of the cores right after the
-    work. `accelerator_power_limits`: watts that each accelerator may draw. `life`: what the host did from
-    the meeting of the workers to the end of the work; of one process per host.
+    `before`: one-minute load average at process start. `life`: what the host did from the meeting of the
+    workers to the end of the work; of one process per host.
     """
 
     before: float
-    cpu_mhz: float | None = None
-    accelerator_power_limits: list[float] | None = None
     life: Activity | None = None
 
 

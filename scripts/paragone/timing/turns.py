@@ -20,7 +20,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError
-from paragone.machine import cgroups
+from paragone.machine import limits
 from paragone.machine.activity import HostWatch
 from paragone.records.contest_record import Contestant, Window, variables
 from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive, send
@@ -112,7 +112,7 @@ class Turns(AbstractContextManager["Turns"]):
     def _start(self, variant: Variant) -> None:
         spec = variant.state.spec
         ends = [socket.socketpair() for _ in range(spec.workers)]
-        variant.memory = cgroups.memory_counts()
+        variant.memory = limits.memory_counts()
         variant.children = supervisor.start(
             variant.line,
             spec.workers,
@@ -251,7 +251,7 @@ class Turns(AbstractContextManager["Turns"]):
         """The status of a variant of which a worker has ended without a word."""
         child.process.wait()
         supervisor.end(variant.children)
-        full = cgroups.killed_since(variant.memory)
+        full = limits.memory_was_full(variant.memory)
         workers = variant.state.spec.workers
         try:
             status, reason = judge(child, workers, variant.meeting, memory_was_full=full)

@@ -82,7 +82,7 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
         structs.replace(
             process,
             devices=worker.engine.device_names if has(worker.engine, "device_names") else [],
-            load=process_entry.load_at_end(process.load, worker.host.life()),
+            load=structs.replace(process.load, life=worker.host.life()),
             system_threads=process_entry.system_threads(),
             memory=process_entry.peak_memory(peak_device_bytes),
             programs=worker.engine.programs() if opened else None,

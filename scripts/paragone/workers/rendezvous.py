@@ -6,7 +6,9 @@ time limit, independent of the framework, and a report outlives its process.
 
 import errno
 import os
+import shutil
 import socket
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,12 +20,14 @@ import msgspec
 
 from paragone.base.atomic_files import is_own, write_bytes
 from paragone.base.errors import UserError, as_user_error, reason_of
+from paragone.base.locks import Held, Lock
 from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
-from paragone.machine import own_accelerators
+from paragone.machine import accelerators
 
 LOOPBACK = "127.0.0.1"
 POLL = 0.05  # seconds between two looks at the folder
+_PREFIX, _HELD = "workers-", "held"
 
 
 Facts = TypeVar("Facts")
@@ -35,6 +39,28 @@ class Report(Part, frozen=True):
     status: str
     reason: str | None
     time: float
+
+
+@contextmanager
+def meeting_folder(beside: Path) -> Iterator[Path]:
+    """Make a folder in `beside`, of mode 0700, for the length of the block.
+
+    A lock in it says that this process lives: folders that killed ones have left are removed.
+    """
+    beside.mkdir(parents=True, exist_ok=True)
+    for left in beside.glob(f"{_PREFIX}*"):
+        with suppress(Held):
+            Lock(left / _HELD).release()
+            shutil.rmtree(left, ignore_errors=True)
+    # Named so that no other takes it for left before it is locked.
+    new = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=beside))
+    held = Lock(new / _HELD)
+    folder = new.rename(beside / new.name.removeprefix("."))
+    try:
+        yield folder
+    finally:
+        held.release()  # first: NFS keeps the name of a file that is open
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Rendezvous:
@@ -63,7 +89,7 @@ class Rendezvous:
         own = {
             "node": _node(),
             "pid": os.getpid(),
-            "accelerators": own_accelerators.identities(),
+            "accelerators": accelerators.identities(),
             "cores": sorted(os.sched_getaffinity(0)),
             "address": _address(),
             "port": _free_port(self.rank),

@@ -11,7 +11,7 @@ import msgspec
 
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.machine import cgroups
+from paragone.machine import limits
 from paragone.records.run_record import Process
 from paragone.workers import supervisor
 from paragone.workers.rendezvous import Report, place
@@ -29,12 +29,12 @@ def run_workers(
 
     `line`: their command, without the folder where they meet. `options`: of `supervisor.run`.
     """
-    before = cgroups.memory_counts()
+    before = limits.memory_counts()
     line = [*line, f"--rendezvous={meeting}"]
     failed = supervisor.run(line, spec.workers, tuned=spec.tuning.variables, **options)
     if failed is None:
         return None
-    full = cgroups.killed_since(before)
+    full = limits.memory_was_full(before)
     return judge(failed, spec.workers, meeting, memory_was_full=full)
 
 
