@@ -85,6 +85,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
         tidy.read(options.products) if options.products else None,
         found.violations,
         rounds,
+        parity_reports.read_flop(options.parity),
     )
     tidy.write(runs, options.runs)
     tidy.write(epochs, options.epochs)

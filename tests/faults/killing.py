@@ -26,8 +26,7 @@ from paragone.records.run_record import RunRecord
 EPOCHS = 6
 KILLED = pytest.mark.injects("a trainer or launcher killed after its first checkpoint")
 ADAM = {
-    "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-    | {"accumulate": 3, "average": 0.9},
+    "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "accumulate": 3},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
 }
 
@@ -40,7 +39,7 @@ def long_spec(backend: str = "torch", replicas: int = 1, epochs: int = 500) -> S
 
 
 def small_spec(backend: str, replicas: int = 1) -> Spec:
-    """Statistics of batch norm, moments, averages and an unfinished mean of gradients: all that is state."""
+    """Statistics of batch norm, moments and an unfinished mean of gradients: all that is state."""
     spec = long_spec(backend, replicas, EPOCHS)
     return changed(spec, ADAM)
 

@@ -6,7 +6,7 @@ from workspace import changed, make_spec
 
 from paragone.config.engines import engine_named
 
-ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "average": 0.9}
+ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 ACCUMULATING = {"accumulate": 3}  # of 4 batches of an epoch: it keeps the gradients of some
 RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
 
@@ -14,8 +14,8 @@ RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}
 def test_an_engine_keeps_its_contract(small, tmp_path, cell):
     """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change.
 
-    With an average of weights, by gradients of several batches, and at a learning rate that changes at each
-    step, for which nothing may be compiled anew.
+    By gradients of several batches, and at a learning rate that changes at each step, for which nothing may
+    be compiled anew.
     """
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
     optimizer = ADAM | (ACCUMULATING if engine_named(spec.backend.engine).accumulates else {})

@@ -58,7 +58,7 @@ def test_every_backend_passes(references, probes, tmp_path, workload):
         workload, reference, sorted((probes / workload).glob("*.npz")), tmp_path / "parity.json"
     )
     assert verdicts
-    absent = {"averages"} | ({"dropout"} - {*CONFIG["workloads"][workload]["model"]})
+    absent = {"dropout"} - {*CONFIG["workloads"][workload]["model"]}
     for backend, verdict in verdicts.items():
         assert verdict["passed"] is True, f"{backend}: {verdict['reason']}"
         assert verdict["deviations"].keys() == TOLERANCES.keys() - absent

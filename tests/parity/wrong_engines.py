@@ -320,11 +320,6 @@ ANYWHERE: Bugs = {
     ("nesterov", "updates"): {
         "no-nesterov": optimizer(nesterov=False),
         "no-coupled-decay": optimizer(weight_decay=1e-9),
-        "decoupled-for-coupled": optimizer(decoupled=True),
-    },
-    ("dampened", "updates"): {
-        "no-dampening": optimizer(dampening=0.0),
-        "values-not-clipped": optimizer(clip_value=1e9),
         "biases-decay": optimizer(decays="all"),
     },
     ("adam", "updates"): {"adamw-for-adam": optimizer(name="adamw")},
@@ -332,27 +327,19 @@ ANYWHERE: Bugs = {
         "update-of-each-batch": optimizer(accumulate=1),
         "update-of-three-batches": optimizer(accumulate=3),
     },
-    ("averaging", "averages"): {
-        "no-average": optimizer(average=1e-9),
-        "decay-of-the-average": optimizer(average=0.71),
-    },
-    ("both", "updates"): {"accumulates-each-batch": optimizer(accumulate=1)},
     ("adamw", "updates"): {
         "adam-for-adamw": optimizer(name="adam"),
         "epsilon-of-keras": optimizer(rule="keras"),
         "all-arrays-decay": optimizer(decays="all"),
         "norm-not-clipped": optimizer(clip_norm=1e9),
     },
-    ("nadam", "updates"): {"coupled-for-decoupled": optimizer(decoupled=False)},
+    ("nadam", "updates"): {"momenta-of-pytorch": optimizer(rule="pytorch")},
     ("nadam-pytorch", "updates"): {"momenta-of-keras": optimizer(rule="keras")},
     ("nadam-keras-2", "updates"): {
         "all-words-move": optimizer(rule="pytorch"),
         "momenta-of-keras-3": optimizer(rule="keras"),
     },
-    ("rmsprop", "updates"): {
-        "not-centered": optimizer(centered=False),
-        "epsilon-beside-the-root": optimizer(rule="pytorch"),
-    },
+    ("rmsprop", "updates"): {"epsilon-beside-the-root": optimizer(rule="pytorch")},
     ("rmsprop-pytorch", "updates"): {"rmsprop-without-momentum": optimizer(momentum=0.0)},
     ("adagrad", "updates"): {"sum-from-zero": optimizer(initial=0.0)},
     ("adagrad-pytorch", "updates"): {"epsilon-under-the-root": optimizer(rule="keras")},

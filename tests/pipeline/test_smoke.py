@@ -238,14 +238,6 @@ def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records):
         assert parts["other"] < 0.2 * run_metrics.end_to_end(made)
 
 
-def test_frameworks_count_the_same_operations_each_by_its_own_counter(completed):
-    """More: unit/test_torch_engine.py."""
-    for workload in PLAN.workloads:
-        of = [made.efficiency for made in completed if made.spec.workload.name == workload]
-        assert len({each.train_flop_per_example for each in of}) == 1, workload
-        assert len({each.counter for each in of}) >= (3 if workload == "fashion-cnn" else 1)
-
-
 def test_contests_time_the_primary_question(results):
     """All its variants, in every round of each contest, restored at the end."""
     (path,) = PLAN.timings(PLAN.primary)
@@ -289,7 +281,7 @@ def test_parity_of_every_backend(results):
     trained = [spec for spec in PLAN.runs.values() if spec.workload.name == "fashion-cnn"]
     assert verdicts.keys() == {spec.backend.name for spec in trained}
     for verdict in verdicts.values():
-        assert verdict["deviations"].keys() == TOLERANCES.keys() - {"averages", "dropout"}
+        assert verdict["deviations"].keys() == TOLERANCES.keys() - {"dropout"}
         # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
         assert max(verdict["deviations"].values()) > 1e-15
 

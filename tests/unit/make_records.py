@@ -38,7 +38,7 @@ FIRST_STEPS = {
 }
 PROVEN = {("fashion-conv", name): True for name in LABELS}  # parity, by workload and backend
 # Of fashion-conv.
-EFFICIENCY = {"train_flop_per_example": 2_206_464, "counter": "torch.utils.flop_counter"}
+FLOP = 2_206_464  # of training on one example
 MODEL = {"parameters": 108_810, "initializer": "keras", "initial_weights": "b" * 64}
 MODEL |= {"final_weights": None}
 TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
@@ -124,7 +124,6 @@ def make_record(
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
         "clocks": _clocks(random, window) if measured else None,
-        "efficiency": {**EFFICIENCY} if measured else None,
         "epochs": rows,
         "window": window,
     }
@@ -216,7 +215,8 @@ def tabulated(
     made: list[dict], parity: dict[tuple[str, str], bool] = PROVEN, experiment: str = "one"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tidy tables of made records: runs and epochs."""
-    return tidy.tables(typed(made), experiment, parity)
+    flop = {record["spec"]["workload"]["name"]: FLOP for record in made}
+    return tidy.tables(typed(made), experiment, parity, flop=flop)
 
 
 def write_records(folder: Path, records: list[dict]) -> list[Path]:

@@ -109,7 +109,6 @@ VALUES = [
     ("processes.0.removed_variables", ["OMP_NUM_THREADS"], {"environment"}),
     ("processes.0.git.dirty", True, {"clean-code"}),
     ("processes.0.git.commit", "d" * 40, {"one-code"}),
-    ("efficiency.train_flop_per_example", 10_000, {"flop"}),
     ("first_steps.deviations.updates", 4e-2, {"first-steps"}),
     ("first_steps", None, {"first-steps-compared"}),
 ]

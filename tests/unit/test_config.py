@@ -86,9 +86,9 @@ MISTAKES = [
     (f"{CNN}.optimizer", KERAS_2 | {"deduplicate": False}, "deduplicate"),
     (f"{CNN}.optimizer", KERAS_2 | {"accumulate": 2}, "accumulate"),
     (f"{CNN}.learning_rate.base", "1e-7", "1e-7", "write the number 1.0e-07"),
-    (f"{CNN}.learning_rate.schedule", {"name": "polynomial"}, "power", "add it"),
+    (f"{CNN}.learning_rate.schedule", {"name": "exponential"}, "rate", "add it"),
     (f"{CNN}.learning_rate.schedule", {"name": "cosine", "rate": 0.9}, "rate", "leave it out"),
-    (f"{CNN}.learning_rate", {"base": 1.0, "unit": "step", "each_step": True}, "each_step"),
+    (f"{CNN}.learning_rate.schedule", {"name": "polynomial"}, "polynomial"),
     (
         f"{CNN}.learning_rate",
         {"base": 1.0, "decay": [{"after": 3, "factor": 0.1}, {"after": 1, "factor": 0.5}]},

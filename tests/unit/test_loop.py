@@ -16,7 +16,7 @@ from unit.make_processes import make_process
 from workspace import changed, make_spec
 
 from paragone import engines
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE, train_batches
@@ -85,9 +85,6 @@ class Engine(engines.Engine):
 
     def predict(self, inputs):
         return np.zeros((len(inputs), 3), np.float32)
-
-    def count_flop(self, *_: object) -> FlopCount:
-        return FlopCount(1, "none")
 
     def updates(self) -> int:
         return len(self.trained)

@@ -39,7 +39,6 @@ REFERENCE = Observation(
     gradients=arrays("0.dense.kernel", "0.dense.bias"),
     initial=INITIAL,
     weights=trained(INITIAL, UPDATES),
-    averages=trained(INITIAL, UPDATES),
     dropout={
         "looped": np.array([2.0, 2.1]),
         "losses": np.array([2.0, 2.1, 2.2]),
@@ -53,7 +52,6 @@ ALLOWED = {"float64": TOLERANCES, "float32": dict.fromkeys(TOLERANCES, 4e-2) | O
 # Of each group, the field that has its arrays, and one of them.
 CHANGED = {
     "updates": ("weights", "0.dense.bias"),
-    "averages": ("averages", "0.dense.bias"),
     "statistics": ("weights", "1.batch_norm.moving_mean"),
 }
 

@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
 def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     """The tidy tables of a bundle that was unpacked into a folder, by name."""
     parity = sorted(folder.glob("parity/*.json"))
-    verdicts = parity_reports.read_parity(parity)
+    verdicts, flop = parity_reports.read_parity(parity), parity_reports.read_flop(parity)
     products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
     for name, runs in listing.experiments.items():
@@ -66,7 +66,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
         found = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
         of_rounds = contests.rounds(found.contests, name, verdicts)
         of_runs, of_epochs = tidy.tables(
-            found.runs, name, verdicts, tables[PRODUCTS], found.violations, of_rounds
+            found.runs, name, verdicts, tables[PRODUCTS], found.violations, of_rounds, flop
         )
         tables |= {
             f"{name}/runs": of_runs,

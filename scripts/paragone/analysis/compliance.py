@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from paragone.analysis import tidy
@@ -232,20 +231,6 @@ def alone(records: list[RunRecord]) -> Found:
                 yield run, Finding("processes[0].started", f"{overlap:.1f} s before {holder} ended")
             if end > last:
                 last, holder = end, run
-
-
-@OF_EXPERIMENT.rule("flop")
-def flop(records: list[RunRecord]) -> Found:
-    """Counts of one model, by the counters of different frameworks."""
-    where = "efficiency.train_flop_per_example"
-    counted = [record for record in records if record.efficiency]
-    for same in _grouped(counted, _workload).values():
-        counts = {record.run: attrgetter(where)(record) for record in same}
-        middle = median(counts.values())
-        for run, count in counts.items():
-            if abs(count / middle - 1) > limit("flop"):
-                wrong = f"{count}, the median of {len(same)} runs is {middle:g}"
-                yield run, Finding(where, wrong)
 
 
 def _workload(record: RunRecord) -> str:

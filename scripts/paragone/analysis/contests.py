@@ -148,6 +148,4 @@ def with_speeds(runs: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     timed = by_contest.groupby(keys).median().rename("timed").reset_index()
     found = runs[keys].merge(timed, how="left", on=keys)["timed"].set_axis(runs.index)
     found = found.where(runs["status"] == "completed")
-    runs = runs.assign(**{speed: runs[speed].fillna(found)})
-    flop = runs[speed] * runs["train_flop_per_example"].astype("float64")
-    return runs.assign(steady_flop_per_second=runs["steady_flop_per_second"].fillna(flop))
+    return runs.assign(**{speed: runs[speed].fillna(found)})

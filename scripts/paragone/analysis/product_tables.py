@@ -61,12 +61,14 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFrame:
-    """`runs` with peak_flop_per_second and steady_peak_share; missing where no such peak is known.
+    """`runs` with their FLOP/s, the peak and their share of it; missing where one is not known.
 
     The peak is the highest of any backend on one such device of this machine, with as many threads, in
     this precision; times the replicas, except on CPUs, whose logical devices share the cores. `products`: one
     row per timed run, as `table` has them.
     """
+    flop = runs["train_flop_per_example"].astype("float64")
+    runs = runs.assign(steady_flop_per_second=runs["steady_examples_per_second"] * flop)
     if products is None:
         return runs
     known = peaks(products).astype(dict.fromkeys(_DEVICE, object))

@@ -6,7 +6,7 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,14 @@ def tables(
     products: pd.DataFrame | None = None,
     violations: Sequence[Violation] = (),
     rounds: pd.DataFrame | None = None,
+    flop: Mapping[str, int] = {},
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
     the columns that its name gives. `rounds`: the windows of contests; a run of a variant that they timed has
-    its median speed there.
+    its median speed there. `flop`: of training on one example, by workload, as far as they were counted.
 
     Raises `UserError` when two records are of the same run.
     """
@@ -75,6 +76,7 @@ def tables(
     epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
     if rounds is not None:
         runs = with_speeds(runs, rounds)
+    runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
     runs = with_share(runs, products)
     lasted = runs["end_to_end_seconds"] + runs["window_seconds"]
     runs["session"] = sessions.numbered(runs["started"], lasted)
@@ -122,7 +124,7 @@ def _run_row(
     record: RunRecord, experiment: str, parity: Parity, violations: list[Violation]
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
-    model, efficiency = record.model, record.efficiency
+    model = record.model
     window = run_metrics.steady(record.window, spec)
     return {
         **_cell(record, experiment),
@@ -152,8 +154,6 @@ def _run_row(
         **_results(record),
         **_prefixed("steady", window),
         "window_adequate": adequate(window),
-        **(asdict(efficiency) if efficiency else {}),
-        "steady_flop_per_second": run_metrics.flop_per_second(record),
         **_target(run_metrics.time_to_target(record)),
         **_processes(record.processes),
         **_seconds(record),

@@ -49,14 +49,3 @@ class Modes(Part, frozen=True):
     math_mode: str
     deterministic: bool
     collectives: str | None
-
-
-class FlopCount(Part, frozen=True):
-    """FLOP of training on one example, forward and backward, and what counted them.
-
-    Only convolutions and matrix products count, as in the peak that they are compared with: a
-    multiplication with its addition is two. The rest of a model and the optimizer are not counted.
-    """
-
-    per_example: Count
-    counter: str

@@ -427,65 +427,39 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
     """What every optimizer of the project can have
 
     clip_norm: gradients are scaled so that the norm of all together is at most this
-    clip_value: each value of a gradient is cut to at most this, and at least its negative
-    weight_decay: this times the weight is added to its clipped gradient (coupled); or
-        decoupled, to what the learning rate multiplies
+    weight_decay: this times the weight is added to its clipped gradient; of adamw, to what the
+        learning rate multiplies
     accumulate: an update is taken after so many batches, by the mean of their gradients; 1 if
         absent
-    average: decay of an exponential average of the weights, which follows each update, and is
-        what is evaluated; none if absent
-    decays: the arrays that decay: all, those of two or more dimensions, or patterns of
-        canonical names such as *.kernel
+    decays: the arrays that decay: all, or those of two or more dimensions
     """
 
     clip_norm: Positive = ABSENT
-    clip_value: Positive = ABSENT
     weight_decay: Positive = ABSENT
     accumulate: Annotated[int, Meta(ge=2)] = ABSENT
-    average: Annotated[float, Meta(gt=0, lt=1)] = ABSENT
-    decays: Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)] = "all"
+    decays: Literal["all", "matrices"] = "all"
 
     def __post_init__(self) -> None:
         if getattr(self, "rule", None) == "keras-2" and self.name != "nadam":
             raise ValueError("has rule keras-2, which is of nadam alone; write keras or pytorch")
-        if self.clip_norm and self.clip_value:
-            raise ValueError("has clip_norm and clip_value; leave one of them out")
         if self.decays != "all" and not self.weight_decay:
             raise ValueError("has decays and no weight_decay; add it, or leave both out")
 
 
-class Coupled(Common, kw_only=True):
-    """An optimizer whose weight decay may be decoupled by a key, not by its name
-
-    decoupled: of sgd, nadam, rmsprop and adagrad: see weight_decay; adamw is so, adam is not
-    """
-
-    decoupled: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.decoupled and not self.weight_decay:
-            raise ValueError("is decoupled and has no weight_decay; add it, or leave both out")
-
-
-class Sgd(Coupled, kw_only=True):
+class Sgd(Common, kw_only=True):
     """Stochastic gradient descent
 
     momentum: of sgd and rmsprop; 0 for none
     nesterov: of sgd: Nesterov's momentum
-    dampening: of sgd: each gradient but the first adds this share less to the momentum
     """
 
     momentum: Fraction
     nesterov: bool = False
-    dampening: Fraction = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.nesterov or self.dampening) and not self.momentum:
-            raise ValueError("has nesterov or dampening and no momentum; leave them out")
-        if self.nesterov and self.dampening:
-            raise ValueError("has nesterov and dampening; leave one of them out")
+        if self.nesterov and not self.momentum:
+            raise ValueError("has nesterov and no momentum; leave it out")
 
 
 class Adam(Common, kw_only=True):
@@ -506,7 +480,7 @@ class AdamW(Adam, kw_only=True):
     weight_decay: Positive
 
 
-class Nadam(Coupled, kw_only=True):
+class Nadam(Common, kw_only=True):
     """Adam with Nesterov's momentum
 
     deduplicate: of nadam: add the gradients of a word that a batch repeats before they are
@@ -525,26 +499,24 @@ class Nadam(Coupled, kw_only=True):
             raise ValueError(
                 "has deduplicate: false, which is not of rule keras-2; leave one of them out"
             )
-        changed = self.clip_norm or self.clip_value or self.weight_decay or self.accumulate
+        changed = self.clip_norm or self.weight_decay or self.accumulate
         if changed and (self.rule == "keras-2" or not self.deduplicate):
             raise ValueError(
                 "has a rule for raw gradients of words (deduplicate: false, or keras-2); leave it out, or "
-                "clip_norm, clip_value, weight_decay and accumulate"
+                "clip_norm, weight_decay and accumulate"
             )
 
 
-class Rmsprop(Coupled, kw_only=True):
+class Rmsprop(Common, kw_only=True):
     """The gradient divided by the root of a mean of its squares
 
     rho: of rmsprop: decay of the mean of squared gradients
     momentum: of sgd and rmsprop; 0 for none
-    centered: of rmsprop: the square of the mean gradient is taken off the mean square
     """
 
     rho: Fraction
     epsilon: Positive
     momentum: Fraction = 0.0
-    centered: bool = False
     rule: Rule = "keras"
 
     def __post_init__(self) -> None:
@@ -555,7 +527,7 @@ class Rmsprop(Coupled, kw_only=True):
             )
 
 
-class Adagrad(Coupled, kw_only=True):
+class Adagrad(Common, kw_only=True):
     """The gradient divided by the root of the sum of its squares
 
     initial: of adagrad: the sum of squares at the beginning

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from paragone.base import digests, plugins
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
+from paragone.base.engine_reports import Devices, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.base.ranks import ALONE, World
@@ -126,15 +126,11 @@ class Engine(Reports, Protocol):
         order.
         """
 
-    def weights(self, averaged: bool = False) -> Weights:
-        """Return a copy of the current weights in canonical layout.
-
-        `averaged`: with the averages that `evaluate` and `predict` use, if the workload's optimizer has the
-        option `average`; an engine that lacks it needs no such argument.
-        """
+    def weights(self) -> Weights:
+        """Return a copy of the current weights in canonical layout."""
 
     def set_weights(self, weights: Weights) -> None:
-        """Load canonical weights, where their average begins."""
+        """Load canonical weights."""
 
     def snapshot(self) -> Any:
         """Return a copy in memory of weights, statistics and optimizer state, for a single `restore`.
@@ -170,9 +166,6 @@ class Engine(Reports, Protocol):
 
     def updates(self) -> int:
         """Return the optimizer's count of updates so far, which `restore` may set back."""
-
-    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """Return the FLOP of one training example, by the framework's own counter. Changes no state."""
 
     def modes(self) -> Modes:
         """Return math mode, determinism and collectives in force after `build`."""

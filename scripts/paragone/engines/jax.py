@@ -4,7 +4,6 @@ The same code runs on TPU cores, GPUs and virtual CPU devices, in one process or
 program computes the same as the program on one device, so that batch norm sees the global batch.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -12,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jax.sharding import NamedSharding, PartitionSpec
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
+from paragone.base.engine_reports import Devices, Metrics, Modes, Programs
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -77,8 +75,6 @@ class Jax(Reports):
             "optimizer": self._optimizer.init(params),
             "updates": np.uint32(0),
         }
-        if spec.workload.optimizer.get("average"):
-            state["averages"] = params
         self._state: State = self._put_whole(state)
         self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
         self._several = int(spec.tuned("steps_per_call") or 1)
@@ -87,15 +83,15 @@ class Jax(Reports):
 
     def _decayed(self, params: nnx.State) -> nnx.State:
         """Which arrays the weight decay applies to."""
-        shapes = {id(v): (name, len(layout.shape)) for name, v, layout in named(self._model)}
-        about = {
-            path: shapes[id(variable)]
+        dimensions = {id(variable): len(layout.shape) for _, variable, layout in named(self._model)}
+        by_path = {
+            path: dimensions[id(variable)]
             for path, variable in nnx.iter_graph(self._model)
             if isinstance(variable, nnx.Param)
         }
         options = self._workload.optimizer
         return nnx.map_state(
-            lambda path, variable: variable.replace(decayed(*about[path], options)), params
+            lambda path, variable: variable.replace(decayed(by_path[path], options)), params
         )
 
     # The device side
@@ -157,12 +153,6 @@ class Jax(Reports):
             "optimizer": optimizer,
             "updates": state["updates"] + jnp.uint32(changed),
         }
-        if decay := self._workload.optimizer.get("average"):
-            # Of weights that an update has just changed.
-            share = jnp.where(changed, 1 - decay, 0.0).astype(self._dtype)
-            new["averages"] = jax.tree.map(
-                lambda mean, weight: mean + share * (weight - mean), state["averages"], params
-            )
         return new, totals + self._sums(logits, losses, batch[1], jnp.ones_like(losses))
 
     def _train_in_turn(
@@ -203,7 +193,7 @@ class Jax(Reports):
 
     def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
         inputs, labels, weights = batch
-        model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
+        model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
         logits = self._logits(model, inputs)
         losses = tasks.losses(self._workload.task, logits, labels)
         return totals + self._sums(logits, losses, labels, weights)
@@ -292,7 +282,7 @@ class Jax(Reports):
 
         @jax.jit
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
-            model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
+            model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
             return jax.nn.softmax(self._logits(model, inputs))
 
         probabilities = compute(self._host(), nnx.state(self._model, Squares), inputs)
@@ -315,10 +305,9 @@ class Jax(Reports):
         }
         return Probe(np.asarray(logits), float(loss), by_name)
 
-    def weights(self, averaged: bool = False) -> Weights:
+    def weights(self) -> Weights:
         state = self._host()
-        params = evaluated(state) if averaged else state["params"]
-        nnx.update(self._model, params, state["statistics"])
+        nnx.update(self._model, state["params"], state["statistics"])
         return {
             name: layout.canonical(variable[...]) for name, variable, layout in named(self._model)
         }
@@ -327,26 +316,10 @@ class Jax(Reports):
         for name, variable, layout in named(self._model):
             variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
         params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
-        new = {"params": params, "statistics": statistics}
-        if "averages" in self._state:
-            new["averages"] = params
-        self._state |= self._put_whole(new)
+        self._state |= self._put_whole({"params": params, "statistics": statistics})
 
     def updates(self) -> int:
         return int(self._state["updates"].addressable_data(0))
-
-    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        examples = 2
-        batch = tuple(
-            jnp.zeros((examples, *array.shape[1:]), array.dtype)
-            for array in (dataset.train_inputs, dataset.train_labels)
-        )
-        statistics = self._state["statistics"]
-
-        def loss(params: nnx.State) -> jax.Array:
-            return self._loss((params, self._squares), statistics, batch, jax.random.key(0))[0]
-
-        return count_flop(loss, self._state["params"], examples)
 
     def programs(self) -> Programs:
         return jax_devices.programs()
@@ -384,40 +357,6 @@ class Jax(Reports):
 ENGINE = Jax
 
 
-def evaluated(state: State) -> nnx.State:
-    """Return the weights that are evaluated: the averages, if there are any."""
-    return state.get("averages", state["params"])
-
-
 def means(totals: jax.Array) -> Metrics:
     """Return the means from the totals of sums; waits for the devices."""
     return Metrics.of_sums(*np.asarray(totals.addressable_data(0)).tolist())
-
-
-def count_flop(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> FlopCount:
-    """Return the FLOP of one training example: convolutions and products in the jaxpr of loss and gradient.
-
-    `loss`: of a batch of `examples`, as a function of `arguments`; it is traced and never computed. The
-    backward pass has two products for each product of the forward pass, each of the same size; layers that
-    read the data have one, as their inputs need no gradient. XLA may fuse or drop operations.
-    """
-    forward = [*_products(jax.make_jaxpr(loss)(arguments).jaxpr)]
-    both = [*_products(jax.make_jaxpr(jax.grad(loss))(arguments).jaxpr)]
-    spared = 3 * len(forward) - len(both)
-    return FlopCount((3 * sum(forward) - sum(forward[:spared])) // examples, "jax.make_jaxpr")
-
-
-def _products(jaxpr: Any) -> Iterator[int]:
-    """Yield the FLOP of each convolution and matrix product, including those of inner programs."""
-    for equation in jaxpr.eqns:
-        for inner in jax.extend.core.jaxprs_in_params(equation.params):
-            yield from _products(inner)
-        result = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
-        if equation.primitive.name == "dot_general":
-            (contracted, _), _ = equation.params["dimension_numbers"]
-            shape = equation.invars[0].aval.shape
-            yield 2 * result * math.prod(shape[axis] for axis in contracted)
-        elif equation.primitive.name == "conv_general_dilated":
-            kernel = equation.invars[1].aval.shape
-            features = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
-            yield 2 * result * math.prod(kernel) // features

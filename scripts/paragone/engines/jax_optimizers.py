@@ -20,12 +20,9 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
     """
     parts = [OPTIMIZERS[options["name"]](options)]
     if decay := options.get("weight_decay"):
-        decoupled = options["name"] == "adamw" or options.get("decoupled")
-        parts.insert(len(parts) if decoupled else 0, optax.add_decayed_weights(decay, mask))
+        parts.insert(options["name"] == "adamw", optax.add_decayed_weights(decay, mask))
     if limit := options.get("clip_norm"):
         parts.insert(0, optax.clip_by_global_norm(limit))
-    if limit := options.get("clip_value"):
-        parts.insert(0, optax.clip(limit))
     optimizer = optax.chain(*parts) if parts[1:] else parts[0]
     if several := options.get("accumulate"):
         precision = jnp.result_type(float)  # of the weights
@@ -35,11 +32,7 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
 
 
 def _sgd(options: Options) -> optax.GradientTransformation:
-    trace = optax.trace(options["momentum"], nesterov=options.get("nesterov", False))
-    if not (dampening := options.get("dampening")):
-        return trace
-    first_is_whole = optax.scale_by_schedule(lambda taken: jnp.where(taken, 1 - dampening, 1.0))
-    return optax.chain(first_is_whole, trace)
+    return optax.trace(options["momentum"], nesterov=options.get("nesterov", False))
 
 
 def _adam(options: Options) -> optax.GradientTransformation:
@@ -112,9 +105,8 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
 
 
 def _rmsprop(options: Options) -> optax.GradientTransformation:
-    rms = optax.scale_by_stddev if options.get("centered") else optax.scale_by_rms
     inside = options.get("rule") != "pytorch"
-    scaled = rms(options["rho"], options["epsilon"], eps_in_sqrt=inside)
+    scaled = optax.scale_by_rms(options["rho"], options["epsilon"], eps_in_sqrt=inside)
     if momentum := options.get("momentum"):
         return optax.chain(scaled, optax.trace(momentum))
     return scaled

@@ -36,8 +36,7 @@ class KerasFit(TensorFlow):
         rate = self._optimizer.learning_rate
         rate.assign(learning_rates[0])
         each_step = keras.callbacks.LambdaCallback(
-            on_train_batch_begin=lambda step, logs: rate.assign(learning_rates[step]),
-            on_train_batch_end=lambda step, logs: self._average(),
+            on_train_batch_begin=lambda step, logs: rate.assign(learning_rates[step])
         )
         history = self._trainer.fit(
             self._train_pipeline,
@@ -45,7 +44,7 @@ class KerasFit(TensorFlow):
             steps_per_epoch=steps,
             shuffle=False,
             verbose=0,
-            callbacks=[each_step] if len({*learning_rates}) > 1 or self._averages else [],
+            callbacks=[each_step] if len({*learning_rates}) > 1 else [],
         ).history
         return Metrics(history["loss"][0], history["score"][0])
 

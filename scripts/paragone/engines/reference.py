@@ -10,7 +10,6 @@ over replicas; of the "first"). It uses one CPU and has neither checkpoints nor 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,6 @@ class Reference:
         self.model = torch_weights.known(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
-        self.averages: dict[nn.Parameter, torch.Tensor] = {}
         self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
         # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
         self.biased: Tensors = {}
@@ -173,29 +171,18 @@ class Reference:
         options, self.taken = self.workload.optimizer, self.taken + 1
         norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
         shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
-        bound = options.get("clip_value", math.inf)
-        decoupled = options["name"] == "adamw" or options.get("decoupled", False)
+        decoupled = options["name"] == "adamw"
         each = zip(self.model.parameters(), self.states, gradients, squares, strict=True)
         for weight, state, g, square in each:
-            decay = options.get("weight_decay", 0.0) if self._decays(weight) else 0.0
+            decays = options.get("decays", "all") == "all" or weight.dim() >= 2
+            decay = options.get("weight_decay", 0.0) if decays else 0.0
             if self.workload.deduplicates:
-                g = (g * shrink).clamp(-bound, bound) + (0.0 if decoupled else decay) * weight
+                g = g * shrink + (0.0 if decoupled else decay) * weight
                 square = g**2
             move = self.rule(options, self.taken, g, square, state)
             if self.workload.updates_seen_words and weight in self.seen:
                 move = move * self.seen[weight]
             weight -= rate * (move + (decay if decoupled else 0.0) * weight)
-            if weight in self.averages:
-                kept = options["average"]
-                self.averages[weight] = kept * self.averages[weight] + (1 - kept) * weight
-
-    def _decays(self, weight: nn.Parameter) -> bool:
-        """Return whether `decays` of the optimizer names the array, or the array has several dimensions."""
-        wanted = self.workload.optimizer.get("decays", "all")
-        if wanted == "matrices":
-            return weight.dim() >= 2
-        (name,) = (name for name, tensor, _ in torch_weights.named(self.model) if tensor is weight)
-        return wanted == "all" or any(fnmatchcase(name, pattern) for pattern in wanted)
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int, *, biased: bool = False) -> Metrics:
@@ -205,8 +192,7 @@ class Reference:
         seen = []
         for inputs, labels, weights in batches:
             counted = weights > 0
-            averages = {n: self.averages.get(w, w) for n, w in self.model.named_parameters()}
-            statistics = self._statistics() | others | averages
+            statistics = self._statistics() | others
             *_, each = self._forward((inputs[counted], labels[counted]), statistics)
             seen.append(each)
         return _metrics(torch.cat(seen))
@@ -220,9 +206,8 @@ class Reference:
     def unsupported(self, error: Exception) -> bool:
         return False
 
-    def weights(self, averaged: bool = False) -> Weights:
-        averages = self.averages if averaged else {}
-        return torch_weights.export(self.model, lambda tensor: averages.get(tensor, tensor))
+    def weights(self) -> Weights:
+        return torch_weights.export(self.model)
 
     def biased_variances(self) -> Weights:
         """Return running variances of batch norm divided by the number of values, named as in `weights`."""
@@ -231,8 +216,6 @@ class Reference:
     def set_weights(self, weights: Weights) -> None:
         torch_weights.load(self.model, weights)
         self.biased = {name: norm.running_var.clone() for _, name, norm in self.norms}
-        if self.workload.optimizer.get("average"):
-            self.averages = {weight: weight.detach().clone() for weight in self.model.parameters()}
 
 
 ENGINE = Reference
@@ -245,10 +228,9 @@ def _metrics(each: torch.Tensor) -> Metrics:
 def _sgd(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Sutskever et al. (ICML 2013) with the velocity of gradients alone; dampened from the second step on."""
-    momentum, share = options["momentum"], 1 - options.get("dampening", 0.0)
-    added = g if step == 1 else share * g
-    state["velocity"] = momentum * state["velocity"] + added
+    """Sutskever et al. (ICML 2013) with the velocity of gradients alone."""
+    momentum = options["momentum"]
+    state["velocity"] = momentum * state["velocity"] + g
     return g + momentum * state["velocity"] if options.get("nesterov") else state["velocity"]
 
 
@@ -286,12 +268,11 @@ def _nadam(
 def _rmsprop(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Hinton's lecture 6e (2012); centered as Graves has it (arXiv:1308.0850, equations 38 to 40)."""
+    """Hinton's lecture 6e (2012)."""
     rho = options["rho"]
     state["second"] = rho * state["second"] + (1 - rho) * square
-    state["first"] = rho * state["first"] + (1 - rho) * g
-    mean = state["second"] - state["first"] ** 2 if options.get("centered") else state["second"]
-    state["velocity"] = options.get("momentum", 0.0) * state["velocity"] + g / _root(options, mean)
+    move = g / _root(options, state["second"])
+    state["velocity"] = options.get("momentum", 0.0) * state["velocity"] + move
     return state["velocity"]
 
 

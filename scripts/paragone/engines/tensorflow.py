@@ -1,19 +1,16 @@
-"""TensorFlow: one training loop under every `tf.distribute` strategy, its input pipeline and FLOP counter.
+"""TensorFlow: one training loop under every `tf.distribute` strategy, and its input pipeline.
 
 Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20585), and a whole epoch is one
 `tf.function`. It does not use `jit_compile`, which makes these models several times slower on a CPU.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.base.tensorflow import keras, tf
@@ -156,12 +153,6 @@ class TensorFlow(Reports):
                 self._accumulation = Accumulation(
                     self._model.trainable_variables, spec.workload.accumulated
                 )
-            self._averages: list[tf.Variable] = []
-            if spec.workload.optimizer.get("average"):
-                weights = self._model.trainable_variables
-                self._averages = [
-                    tf.Variable(weight.numpy(), trainable=False) for weight in weights
-                ]
             self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(4)]  # losses, weights, scores, counts
 
@@ -237,30 +228,14 @@ class TensorFlow(Reports):
         for total, values in zip(self._totals, (losses, *others), strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
-    def _average(self) -> None:
-        """Follow the weights with their averages, if there are any; not in a replica."""
-        share = 1 - self._workload.optimizer.get("average", 1)
-        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
-            self._strategy.extended.update(
-                mean,
-                lambda mean, weight: mean.assign_add(
-                    tf.constant(share, mean.dtype) * (weight - mean)
-                ),
-                args=(weight.value,),
-            )
-
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
         for step in tf.range(steps):
             if self._workload.learning_rate.by_step:  # decided when the loop is traced
                 self._optimizer.learning_rate.assign(self._rates[step])
             self._strategy.run(self._train_step, self._parts(next(iterator)))
-            if self._accumulation:
-                if self._accumulation.complete():
-                    self._strategy.run(self._update)
-                    self._average()
-            else:
-                self._average()
+            if self._accumulation and self._accumulation.complete():
+                self._strategy.run(self._update)
 
     @tf.function
     def _test_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
@@ -306,20 +281,7 @@ class TensorFlow(Reports):
     @property
     def _own(self) -> list[tf.Variable]:
         """What the optimizer does not keep."""
-        return [*self._averages, *(self._accumulation.variables if self._accumulation else [])]
-
-    @contextmanager
-    def _averaged(self) -> Iterator[None]:
-        """Exchange weights for their averages, if there are any, inside a `with` block."""
-        self._exchange()
-        yield
-        self._exchange()
-
-    def _exchange(self) -> None:
-        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
-            before = weight.numpy()
-            weight.assign(mean.numpy())
-            mean.assign(before)
+        return self._accumulation.variables if self._accumulation else []
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         warm_up(self, learning_rate, train_batch, test_batch)
@@ -342,12 +304,10 @@ class TensorFlow(Reports):
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        with self._averaged():
-            return self._run(self._test_loop, self._test_pipeline, batches, steps)
+        return self._run(self._test_loop, self._test_pipeline, batches, steps)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        with self._averaged():
-            return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
+        return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
 
     def probe(self, batch: tuple) -> Probe:
         inputs, labels = (tf.constant(array) for array in batch)
@@ -362,24 +322,17 @@ class TensorFlow(Reports):
         divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
         return Probe(logits.numpy(), float(tf.reduce_sum(losses) / divisor), by_name)
 
-    def weights(self, averaged: bool = False) -> Weights:
-        with self._averaged() if averaged else nullcontext():
-            return {
-                name: variable.numpy().reshape(shape)
-                for name, variable, shape in named(self._model)
-            }
+    def weights(self) -> Weights:
+        return {
+            name: variable.numpy().reshape(shape) for name, variable, shape in named(self._model)
+        }
 
     def set_weights(self, weights: Weights) -> None:
         for name, variable, _ in named(self._model):
             variable.assign(weights[name].reshape(variable.shape))
-        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
-            mean.assign(weight.numpy())
 
     def updates(self) -> int:
         return int(self._optimizer.iterations.numpy())
-
-    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec[0])
 
     def modes(self) -> Modes:
         """Return the modes in force. The programs of a TPU are deterministic."""
@@ -439,95 +392,3 @@ def _total() -> tf.Variable:
         aggregation=tf.VariableAggregation.SUM,
         trainable=False,
     )
-
-
-_FLOP_BATCH = 2
-_COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
-
-
-def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
-    """Return the FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
-
-    `signature`: of inputs. The graph is traced and never run. Only operations that the outputs and the
-    gradients depend on count: the gradient with respect to the model's input is in the graph, but never
-    computed.
-    """
-
-    @tf.function
-    def gradients(inputs: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            outputs = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
-        return [outputs, *tape.gradient(outputs, model.trainable_variables)]
-
-    traced = gradients.get_concrete_function(
-        tf.TensorSpec((_FLOP_BATCH, *signature.shape[1:]), signature.dtype)
-    )
-    needed = _needed([output.op for output in traced.outputs])
-    profiler = tf.compat.v1.profiler
-    options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
-    tree = profiler.profile(traced.graph, options=options.with_empty_output().build(), cmd="scope")
-    counted = {node.name: node.float_ops for node in _nodes(tree)}
-    total = sum(_flop(operation, counted) for operation in needed)
-    return FlopCount(total // _FLOP_BATCH, "tf.compat.v1.profiler")
-
-
-def _flop(operation: tf.Operation, counted: dict[str, int]) -> int:
-    if operation.type == "Einsum":
-        return _einsum(operation)
-    if operation.type.startswith("BatchMatMul"):
-        return _batched_product(operation)
-    if not any(word in operation.type for word in _COUNTED):
-        return 0
-    return _gradient(operation) if "Backprop" in operation.type else counted[operation.name]
-
-
-def _gradient(operation: tf.Operation) -> int:
-    """FLOP of a convolution's gradient: two for every value of the output's gradient and weight behind it.
-
-    The profiler uses the input's size for the output's (16 % too much for 3 x 3 on 28 x 28 unpadded), and
-    counts nothing for a depthwise convolution.
-    """
-    of_filter = operation.type.endswith("Filter")
-    rows, columns, depth, _ = (operation.outputs[0] if of_filter else operation.inputs[1]).shape
-    depthwise = operation.type.startswith("Depthwise")
-    behind = rows * columns * (1 if depthwise else depth)
-    return 2 * behind * operation.inputs[2].shape.num_elements()
-
-
-def _batched_product(operation: tf.Operation) -> int:
-    """FLOP of a batched product: two for every value of the result and every summed index.
-
-    The profiler uses the wrong axis of a transposed first factor.
-    """
-    summed = operation.inputs[0].shape[-2 if operation.get_attr("adj_x") else -1]
-    return 2 * summed * operation.outputs[0].shape.num_elements()
-
-
-def _einsum(operation: tf.Operation) -> int:
-    """FLOP of an einsum: two for every combination of indices; none for a sum or transposition."""
-    if len(operation.inputs) == 1:
-        return 0
-    inputs = operation.get_attr("equation").decode().partition("->")[0].split(",")
-    sizes: dict[str, int] = {}
-    for axes, tensor in zip(inputs, operation.inputs, strict=True):
-        sizes |= dict(zip(axes, tensor.shape, strict=True))
-    return 2 * math.prod(sizes.values())
-
-
-def _needed(outputs: list[tf.Operation]) -> set[tf.Operation]:
-    """The operations that the outputs depend on."""
-    needed: set[tf.Operation] = set()
-    waiting = list(outputs)
-    while waiting:
-        operation = waiting.pop()
-        if operation not in needed:
-            needed.add(operation)
-            waiting += [tensor.op for tensor in operation.inputs]
-    return needed
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    """Yield a node of the profiler's tree and all its descendants."""
-    yield node
-    for child in node.children:
-        yield from _nodes(child)

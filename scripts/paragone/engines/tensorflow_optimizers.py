@@ -13,11 +13,8 @@ from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]
 # Keys that Keras' optimizers lack, or read otherwise.
-_OWN = (
-    *("name", "rule", "deduplicate", "dampening", "initial", "decoupled", "decays"),
-    *("accumulate", "average"),
-)
-_CHANGES = ("clip_norm", "clip_value", "weight_decay")
+_OWN = ("name", "rule", "deduplicate", "initial", "decays", "accumulate")
+_CHANGES = ("clip_norm", "weight_decay")
 
 
 def create_optimizer(
@@ -26,7 +23,7 @@ def create_optimizer(
     """Create the optimizer of a workload, for a model whose weights have a precision."""
     options = workload.optimizer
     name = options["name"]
-    if name == "sgd" and (options.get("dampening") or not workload.learning_rate.constant):
+    if name == "sgd" and not workload.learning_rate.constant:
         optimizer = _of_keras(options, precision, Sgd)
     else:
         optimizer = OPTIMIZERS[name](options, precision)
@@ -35,7 +32,7 @@ def create_optimizer(
             [
                 variable
                 for name, variable, shape in named(model)
-                if trainable(name) and not decayed(name, len(shape), options)
+                if trainable(name) and not decayed(len(shape), options)
             ]
         )
     return optimizer
@@ -94,8 +91,6 @@ class Changed:
     def _all_reduce_sum_gradients(self, pairs: Iterable[tuple]) -> list[tuple]:
         reduced: Any = super()._all_reduce_sum_gradients(pairs)  # type: ignore[misc]  # of Keras
         gradients = [tf.convert_to_tensor(gradient) for gradient, _ in reduced]
-        if limit := self.options.get("clip_value"):
-            gradients = [tf.clip_by_value(gradient, -limit, limit) for gradient in gradients]
         if limit := self.options.get("clip_norm"):
             gradients, _ = tf.clip_by_global_norm(gradients, limit)
         return [
@@ -113,8 +108,6 @@ class Sgd(keras.optimizers.SGD):
     In Keras the velocity sums gradients times their rates: another rule where the rate changes.
     """
 
-    options: Options  # and in Adam: set by `_of_keras`
-
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
     ) -> None:
@@ -123,10 +116,7 @@ class Sgd(keras.optimizers.SGD):
         if self.momentum:
             velocity = self.momentums[self._get_variable_index(variable)]
             momentum = tf.cast(self.momentum, variable.dtype)
-            added = move
-            if dampening := self.options.get("dampening"):
-                added = tf.where(self.iterations == 0, move, (1 - dampening) * move)
-            self.assign(velocity, momentum * velocity + added)
+            self.assign(velocity, momentum * velocity + move)
             move = move + momentum * velocity if self.nesterov else velocity
         self.assign_sub(variable, tf.cast(learning_rate, variable.dtype) * move)
 
@@ -134,7 +124,7 @@ class Sgd(keras.optimizers.SGD):
 class Adam(keras.optimizers.Adam):
     """Adam of PyTorch, with epsilon added after the bias correction."""
 
-    options: Options
+    options: Options  # set by `_of_keras`
 
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
@@ -156,12 +146,7 @@ class RMSprop(keras.optimizers.RMSprop):
         g, place = tf.convert_to_tensor(gradient), self._get_variable_index(variable)
         rho, mean = tf.cast(self.rho, variable.dtype), self._velocities[place]
         self.assign(mean, rho * mean + (1 - rho) * tf.square(g))
-        square = tf.convert_to_tensor(mean)
-        if self.centered:
-            first = self._average_gradients[place]
-            self.assign(first, rho * first + (1 - rho) * g)
-            square -= tf.square(first)
-        move = g / (tf.sqrt(square) + self.epsilon)
+        move = g / (tf.sqrt(tf.convert_to_tensor(mean)) + self.epsilon)
         if self.momentum:
             velocity = self._momentums[place]
             self.assign(velocity, tf.cast(self.momentum, variable.dtype) * velocity + move)
@@ -266,7 +251,7 @@ def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optim
             for key, value in arguments.items()
         }
         decay = decay and np.float64(decay)
-    if name == "adamw" or options.get("decoupled"):
+    if name == "adamw":
         arguments["weight_decay"], decay = decay, None
     own: Options = {"options": options, "decay": decay}
     changed = any(key in options for key in _CHANGES)

@@ -1,9 +1,7 @@
-"""PyTorch, eager, on one device (CPU or CUDA): the engine, its feeds and its FLOP counter."""
+"""PyTorch, eager, on one device (CPU or CUDA): the engine and its feeds."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,8 @@ import numpy as np
 import torch
 from torch import distributed, nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import Unavailable
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -21,7 +18,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import InputClock, Probe, Reports, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_optimizers import averages, create_optimizer, load_state, step
+from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
@@ -105,17 +102,6 @@ def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) ->
             raise Unavailable(f"feed pinned: memory is page-locked for CUDA, not for {device.type}")
         return PinnedFeed(put, device)
     return ResidentFeed(put, dataset) if spec.backend.feed == "resident" else Feed(put)
-
-
-def with_averages(method: Callable) -> Callable:
-    """Return the method of an engine, changed to run with averaged weights if the workload has them."""
-
-    @wraps(method)
-    def averaged(engine: "Torch", *arguments: Any) -> Any:
-        with engine.averaged():
-            return method(engine, *arguments)
-
-    return averaged
 
 
 class Torch(Reports):
@@ -282,25 +268,7 @@ class Torch(Reports):
         self.end_of_epoch()
         return self.metrics(totals)
 
-    @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Exchange weights for their averages, if there are any, inside a `with` block."""
-        pairs = averages(self.optimizer)
-        self._exchange(pairs)
-        yield
-        self._exchange(pairs)
-
     @torch.no_grad()
-    def _exchange(self, pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-        for one, other in pairs:
-            before = one.clone()
-            one.copy_(other)
-            other.copy_(before)
-        if pairs:
-            self.end_of_step()
-
-    @torch.no_grad()
-    @with_averages
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self.model.eval()
         totals, task = self.no_totals(), self.workload.task
@@ -337,7 +305,6 @@ class Torch(Reports):
         warm_up(self, learning_rate, train_batch, test_batch, steps)
 
     @torch.no_grad()
-    @with_averages
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         self.model.eval()
         logits = self.model(self.prepare(self.put(inputs)))
@@ -356,25 +323,16 @@ class Torch(Reports):
 
     # State
 
-    def weights(self, averaged: bool = False) -> Weights:
+    def weights(self) -> Weights:
         self.end_of_step()
-        with self.averaged() if averaged else nullcontext():
-            return torch_weights.export(self.model, self.unshard)
+        return torch_weights.export(self.model, self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
         torch_weights.load(self.model, weights, self.shard_like)
-        for weight, average in averages(self.optimizer):
-            average.copy_(weight.detach())
         self.end_of_step()
 
     def updates(self) -> int:
         return self._updates
-
-    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        with torch.device("meta"):
-            model = create_model(MODELS, spec, dataset)
-        words = spec.workload.input is None
-        return count_flop(model, dataset.train_inputs.shape[1:], words)
 
     def input_seconds(self) -> float | None:
         return self.feed.clock.seconds
@@ -413,32 +371,3 @@ class Torch(Reports):
 
 
 ENGINE = Torch
-
-_FLOP_BATCH = 2  # batch norm refuses one value per channel
-
-
-def count_flop(model: nn.Module, shape: tuple[int, ...], words: bool = False) -> FlopCount:
-    """Return the FLOP of convolutions and products of one training example, by `torch.utils.flop_counter`.
-
-    `model` must be on the device "meta", which computes only shapes. `shape`: of one example as stored.
-    `words`: whether inputs are word indices. The operations that a device runs can differ: XLA may fuse
-    or drop operations, cuDNN may choose Winograd.
-    """
-    inputs = torch.empty((_FLOP_BATCH, *shape), device="meta")
-    inputs = inputs.long() if words else inputs.movedim(-1, 1)
-    formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
-    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
-        model.train()(inputs).sum().backward()
-    return FlopCount(counter.get_total_flops() // _FLOP_BATCH, "torch.utils.flop_counter")
-
-
-def _convolution_backward(
-    gradient: list[int], inputs: list[int], weights: list[int], *rest: Any, **_: object
-) -> int:
-    """FLOP of a convolution's backward pass: those of the forward pass for each gradient that is wanted.
-
-    PyTorch's own formula ignores groups: for a depthwise convolution its count is too large by the number
-    of channels. `rest` ends with the mask of the wanted gradients (inputs, weights, bias).
-    """
-    of_inputs, of_weights, _bias = rest[-1]
-    return (of_inputs + of_weights) * conv_flop_count(inputs, weights, gradient)

@@ -9,7 +9,6 @@ import torch._dynamo  # the first optimizer would: as an import it is on the clo
 from torch import nn
 
 from paragone.base import plugins
-from paragone.engines import torch_weights
 from paragone.models.weights import decayed
 
 Options = dict[str, Any]
@@ -22,7 +21,7 @@ _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
     "adam": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
     "adamw": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
     "nadam": (["exp_avg", "exp_avg_sq"], {"step": 0.0, "mu_product": 1.0}),
-    "rmsprop": (["square_avg", "grad_avg", "momentum_buffer"], {"step": 0.0}),
+    "rmsprop": (["square_avg", "momentum_buffer"], {"step": 0.0}),
 }
 
 
@@ -45,8 +44,6 @@ def create_optimizer(
     arrays, scalars = _STATES.get(options["name"], ([], {}))
     if not options.get("momentum", 0):
         arrays = [name for name in arrays if name != "momentum_buffer"]
-    if not options.get("centered"):
-        arrays = [name for name in arrays if name != "grad_avg"]
     # As in PyTorch, scalars are on the host unless kernels read them.
     on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
     for weight in model.parameters() if arrays or scalars else []:
@@ -62,16 +59,7 @@ def create_optimizer(
         optimizer.param_groups[0]["accumulated"] = 0
         for weight in model.parameters():
             optimizer.state[weight]["gradients"] = torch.zeros_like(weight)
-    if options.get("average"):
-        for weight in model.parameters():
-            optimizer.state[weight]["average"] = weight.detach().clone()
     return optimizer
-
-
-def averages(optimizer: torch.optim.Optimizer) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Return each weight with its average, if the optimizer has averages."""
-    states = optimizer.state.items()
-    return [(weight, state["average"]) for weight, state in states if "average" in state]
 
 
 def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
@@ -93,28 +81,17 @@ def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
 
 
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
-    """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step.
+    """Clip the gradients and take a step.
 
     If the optimizer accumulates, by the mean gradient of several batches, after the last of them.
     """
     several = options.get("accumulate", 1)
     if several > 1 and not _accumulated(optimizer, several):
         return
-    for clip, key in (
-        (nn.utils.clip_grad_value_, "clip_value"),
-        (nn.utils.clip_grad_norm_, "clip_norm"),
-    ):
-        if limit := options.get(key):
-            clip([weight for group in optimizer.param_groups for weight in group["params"]], limit)
-    for group in optimizer.param_groups:
-        if decay := group.get("decoupled"):
-            with torch.no_grad():
-                torch._foreach_mul_(group["params"], 1 - group["lr"] * decay)
+    if limit := options.get("clip_norm"):
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        nn.utils.clip_grad_norm_(weights, limit)
     optimizer.step()
-    if decay := options.get("average"):
-        weights, means = zip(*averages(optimizer), strict=True)
-        with torch.no_grad():
-            torch._foreach_lerp_(means, weights, 1 - decay)
 
 
 @torch.no_grad()
@@ -133,20 +110,14 @@ def _accumulated(optimizer: torch.optim.Optimizer, several: int) -> bool:
     return True
 
 
-def _groups(options: Options, model: nn.Module, decouples: bool = False) -> list[dict[str, Any]]:
-    """The model's weights, with the weight decay of each. `decouples`: whether the optimizer does itself."""
-    decay, decoupled = options.get("weight_decay", 0.0), options.get("decoupled", False)
-    if not decay:
-        return [{"params": [*model.parameters()]}]
-    names = {id(tensor): (name, len(axes)) for name, tensor, axes in torch_weights.named(model)}
-    apart: tuple[list, list] = [], []
+def _groups(options: Options, model: nn.Module) -> list[dict[str, Any]]:
+    """Return the model's weights in groups, those that decay apart from the others."""
+    groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for weight in model.parameters():
-        apart[decayed(*names[id(weight)], options)].append(weight)
-    kinds = ["weight_decay", "decoupled"]
-    key, other = reversed(kinds) if decoupled and not decouples else kinds
+        groups[decayed(weight.dim(), options)].append(weight)
     return [
-        {"params": weights, key: rate, other: 0.0}
-        for weights, rate in zip(apart, (0.0, decay), strict=True)
+        {"params": weights, "weight_decay": options.get("weight_decay", 0.0) if decays else 0.0}
+        for decays, weights in groups.items()
         if weights
     ]
 
@@ -154,10 +125,9 @@ def _groups(options: Options, model: nn.Module, decouples: bool = False) -> list
 def _sgd(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    return (DampenedSgd if options.get("dampening") else torch.optim.SGD)(
+    return torch.optim.SGD(
         _groups(options, model),
         momentum=options["momentum"],
-        dampening=options.get("dampening", 0.0),
         nesterov=options.get("nesterov", False),
         fused=fused,
     )
@@ -167,11 +137,10 @@ def _adam(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
     kind = torch.optim.Adam if options.get("rule") == "pytorch" else AdamEpsilonHat
-    decoupled = options["name"] == "adamw"
     return kind(
-        _groups(options, model, decouples=True),
+        _groups(options, model),
         fused=fused,
-        decoupled_weight_decay=decoupled,
+        decoupled_weight_decay=options["name"] == "adamw",
         **_moments(options, device),
     )
 
@@ -186,8 +155,7 @@ def _nadam(
         return NAdamOfSeenWords(model, add_squares, **arguments)
     if not options.get("deduplicate", True):
         return NAdamOfOccurrences(model, add_squares, **arguments)
-    arguments["decoupled_weight_decay"] = options.get("decoupled", False)
-    return torch.optim.NAdam(_groups(options, model, decouples=True), **arguments)
+    return torch.optim.NAdam(_groups(options, model), **arguments)
 
 
 def _rmsprop(
@@ -199,7 +167,6 @@ def _rmsprop(
         alpha=options["rho"],
         eps=options["epsilon"],
         momentum=options.get("momentum", 0.0),
-        centered=options.get("centered", False),
     )
 
 
@@ -224,22 +191,6 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
     }
 
 
-class DampenedSgd(torch.optim.SGD):
-    """SGD whose first gradient is not dampened, as in PyTorch, although its state is there before."""
-
-    def __init__(self, weights: Any, **options: Any) -> None:
-        super().__init__(weights, **options)
-        for group in self.param_groups:
-            group["taken"] = 0
-
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Take one step."""
-        for group in self.param_groups:
-            group["dampening"] = self.defaults["dampening"] if group["taken"] else 0.0
-            group["taken"] += 1
-        return super().step(closure)
-
-
 class RmspropOfKeras(torch.optim.RMSprop):
     """RMSprop with epsilon under the root."""
 
@@ -251,8 +202,6 @@ class RmspropOfKeras(torch.optim.RMSprop):
                 state = self.state[weight]
                 g = weight.grad.add(weight, alpha=group["weight_decay"])
                 mean = state["square_avg"].lerp_(g.square(), 1 - group["alpha"])
-                if group["centered"]:
-                    mean = mean - state["grad_avg"].lerp_(g, 1 - group["alpha"]).square()
                 weight.addcdiv_(g, (mean + group["eps"]).sqrt_(), value=-group["lr"])
 
 

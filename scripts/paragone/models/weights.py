@@ -11,7 +11,6 @@ import json
 import math
 import zipfile
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -33,16 +32,9 @@ def trainable(name: str) -> bool:
     return name.rsplit(".", 1)[1] not in STATISTICS
 
 
-def decayed(name: str, dimensions: int, options: Options) -> bool:
-    """Return whether an optimizer's weight decay applies to an array.
-
-    `name`: its canonical name; `dimensions`: how many it has; `options`: of the optimizer, whose `decays` is
-    "all", "matrices" or a list of patterns of names.
-    """
-    wanted = options.get("decays", "all")
-    if isinstance(wanted, list):
-        return any(fnmatchcase(name, pattern) for pattern in wanted)
-    return wanted == "all" or dimensions >= 2
+def decayed(dimensions: int, options: Options) -> bool:
+    """Return whether an optimizer with these options decays an array of so many dimensions."""
+    return options.get("decays", "all") == "all" or dimensions >= 2
 
 
 def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:

@@ -32,7 +32,6 @@ TOLERANCES = {
     "loss": 1e-7,
     "gradients": 1e-5,
     "updates": 1e-4,
-    "averages": 1e-4,
     "statistics": 1e-5,
     "training": 1e-4,
     "evaluation": 1e-4,
@@ -58,12 +57,13 @@ class Observation:
 
     `training`, `evaluation`: rows of loss and score, one an epoch; with dropout a last one, in which the
     model with dropout evaluated the last weights. `counted`: whether the score is a share of examples.
-    `averages`: of the weights; empty without. `resumed`: how far the run deviates that was resumed at its
+    `resumed`: how far the run deviates that was resumed at its
     last epoch. `keeps_unbiased`: see `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the
     first losses again, as the training loop seeds its epochs.
 
     Of the reference alone: `initial` weights; the `unbiased` variances for the biased ones in `weights`, and
-    the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision.
+    the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision; `flop`,
+    those of training on one example.
     """
 
     precision: str
@@ -75,7 +75,6 @@ class Observation:
     gradients: Weights
     weights: Weights
     counted: bool = True
-    averages: Weights = field(default_factory=dict)
     resumed: float = 0.0
     keeps_unbiased: bool = False
     initial: Weights = field(default_factory=dict)
@@ -83,6 +82,7 @@ class Observation:
     evaluation_unbiased: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     dropout: Weights = field(default_factory=dict)
     rounding: Weights = field(default_factory=dict)
+    flop: int | None = None
 
     @classmethod
     def of(cls, arrays: Weights) -> "Observation":
@@ -96,6 +96,8 @@ class Observation:
                 fields[key] = values
         fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
         fields["counted"] = bool(arrays["counted"])
+        if "flop" in arrays:
+            fields["flop"] = int(arrays["flop"])
         return cls(**fields)
 
 
@@ -144,16 +146,11 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
         )
     learned = [name for name in reference.weights if trainable(name)]
     rest = [name for name in reference.weights if not trainable(name)]
-    averages = {}
-    if reference.averages:
-        means = found.averages, reference.averages, reference.initial
-        averages = {"averages": _changes(*means, learned, floor)}
     each = {
         "logits": {"": _deviation(found.logits, reference.logits)},
         "loss": {"": _deviation(found.loss, reference.loss)},
         "gradients": of_arrays(found.gradients, reference.gradients, reference.gradients, floor),
         "updates": _changes(found.weights, reference.weights, reference.initial, learned, floor),
-        **averages,
         "statistics": _changes(found.weights, reference.weights, reference.initial, rest, floor),
         "training": of_metrics(found.training, reference.training, reference.counted),
         "evaluation": of_metrics(found.evaluation, reference.evaluation, reference.counted),
@@ -243,7 +240,9 @@ def _of_dropout(found: Weights, reference: Weights) -> float:
 def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
     """The content of parity.json. The stem of a probe's file is the name of its backend."""
     expected = read(reference)
-    return ParityReport(workload, {each.stem: compare(read(each), expected) for each in probes})
+    verdicts = {path.stem: compare(read(path), expected) for path in probes}
+    flop = expected.flop if isinstance(expected, Observation) else None
+    return ParityReport(workload, verdicts, flop)
 
 
 def read(path: Path) -> Observation | ParityVerdict:

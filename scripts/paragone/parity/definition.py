@@ -1,7 +1,7 @@
 """The protocol of a run, defined: what it trains and tests on, in which order and at which learning rates.
 
-The parity gate's reference trains by this module. It is written from docs/method.md#same-work and docs/protocols.md,
-and shares no code with what feeds the backends (`data/batches.py`, `data/augmentation.py`,
+The parity gate's reference trains by this module. It is written from docs/method.md#same-work and
+docs/protocols.md, and shares no code with what feeds the backends (`data/batches.py`, `data/augmentation.py`,
 `data/random_streams.py`, `config/schedules.py`): an error of either is a deviation. It is made to be read,
 not to be fast.
 """
@@ -150,8 +150,6 @@ def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
         length = spec.epochs
         if rate.unit == "step":
             passed, length = (epoch - 1) * steps + step, spec.epochs * steps
-        elif rate.each_step:
-            passed = epoch - 1 + step / steps
         made.append(base * _risen(rate, passed, length) * _decayed(rate, passed))
     return made
 
@@ -172,18 +170,8 @@ def _risen(rate: LearningRate, t: float, length: int) -> float:
             return 1 + (shape.end - 1) * p
         case "cosine":
             return shape.end + (1 - shape.end) * (1 + math.cos(math.pi * p)) / 2
-        case "polynomial":
-            return shape.end + (1 - shape.end) * (1 - p) ** shape.power
         case "exponential":
             return shape.rate ** (t - w)
-        case "inverse-square-root":
-            return ((w + 1) / (t + 1)) ** 0.5
-        case "one-cycle":
-            if p < shape.rise:
-                lowest, part = shape.start, 1 - p / shape.rise
-            else:
-                lowest, part = shape.end, (p - shape.rise) / (1 - shape.rise)
-            return lowest + (1 - lowest) * (1 + math.cos(math.pi * part)) / 2
 
 
 def _decayed(rate: LearningRate, t: float) -> float:

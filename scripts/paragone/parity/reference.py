@@ -14,8 +14,8 @@ from paragone import engines
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines import Engine
-from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
-from paragone.parity import definition
+from paragone.models.weights import Pretrained, Weights, parameter_count, starting
+from paragone.parity import definition, flop
 
 # The steps of a last epoch, which is longer than the others: as in a speed window, an engine may end it early
 # or repeat a batch.
@@ -47,6 +47,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(start)),
         "counted": np.array(not spec.workload.task.numeric),
+        "flop": np.array(flop.per_example(spec, dataset)),
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         "training": np.array(training),
@@ -56,7 +57,6 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         **{f"initial/{name}": values for name, values in start.items()},
         **{f"weights/{name}": values for name, values in (weights | biased_variances).items()},
         **{f"unbiased/{name}": weights[name] for name in biased_variances},
-        **averages(engine, spec),
     }
     if spec.workload.dropout:
         dropping, _ = _begun(spec, dataset, pretrained)
@@ -71,14 +71,6 @@ def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[flo
     rates = definition.rates(spec, spec.epochs, LONGER)
     during = engine.train_epoch(0, rates, batches, LONGER)
     return [during.loss, during.score]
-
-
-def averages(engine: Engine, spec: Spec) -> Weights:
-    """The averages of the weights by "averages/<name>", if the optimizer has them."""
-    if not spec.workload.optimizer.get("average"):
-        return {}
-    means = engine.weights(averaged=True).items()
-    return {f"averages/{name}": values for name, values in means if trainable(name)}
 
 
 def without_dropout(spec: Spec) -> Spec:

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import field
 
 from paragone.base import typed_json
-from paragone.base.typed_json import Part
+from paragone.base.typed_json import Count, Part
 
 Parity = Mapping[tuple[str, str], bool | None]  # (workload, backend) -> passed; None: could not run
 
@@ -24,17 +24,30 @@ class ParityVerdict(Part, frozen=True):
 
 
 class ParityReport(Part, frozen=True):
-    """The verdicts on the backends of one workload, by name."""
+    """The verdicts on the backends of one workload, by name.
+
+    `flop_per_example`: of training, as `parity.flop` counts them; None where nobody has counted.
+    """
 
     workload: str
     backends: dict[str, ParityVerdict]
+    flop_per_example: Count | None = None
 
 
 def read_parity(paths: Iterable[Path]) -> Parity:
     """Read reports: which backends passed. Raises `UserError` if a file is not a parity report."""
-    reports = [typed_json.read(ParityReport, path, "parity report") for path in paths]
     return {
         (report.workload, name): verdict.passed
-        for report in reports
+        for report in _reports(paths)
         for name, verdict in report.backends.items()
     }
+
+
+def read_flop(paths: Iterable[Path]) -> dict[str, int]:
+    """Read reports: the FLOP of training on one example, by workload. Raises as `read_parity` does."""
+    counts = {report.workload: report.flop_per_example for report in _reports(paths)}
+    return {workload: count for workload, count in counts.items() if count is not None}
+
+
+def _reports(paths: Iterable[Path]) -> list[ParityReport]:
+    return [typed_json.read(ParityReport, path, "parity report") for path in paths]

@@ -143,14 +143,6 @@ def end_to_end(record: RunRecord) -> float | None:
     return None if None in ages else math.fsum(age for age in ages if age is not None)
 
 
-def flop_per_second(record: RunRecord) -> float | None:
-    """FLOP/s in the speed window; None without it, or where nobody has counted."""
-    found = steady(record.window, record.spec)
-    if record.efficiency is None or found is None:
-        return None
-    return record.efficiency.train_flop_per_example * found.examples_per_second
-
-
 def input_share(epoch: Epoch) -> float | None:
     """Share, 0 to 1, of an epoch of training in which the thread that trains drew and copied batches."""
     if epoch.input_seconds is None:

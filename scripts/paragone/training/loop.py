@@ -32,7 +32,6 @@ from paragone.parity import first_steps
 from paragone.records.run_metrics import diverged, outcomes, time_to_target
 from paragone.records.run_record import (
     Activity,
-    Efficiency,
     Epoch,
     FirstSteps,
     Model,
@@ -197,8 +196,6 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
     if dataset.class_names and dataset.test_labels.ndim == 1:
         # A copy: PyTorch warns of arrays that cannot be written to.
         result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
-    if flop := engine.count_flop(spec, dataset):
-        record.efficiency = Efficiency(flop.per_example, flop.counter)
 
 
 def build(worker: Worker) -> tuple[Model, Modes]:

@@ -158,7 +158,6 @@ class _Subject:
             right(weights)
 
         self.engine.set_weights = set_weights
-        self.engine.count_flop = lambda *_: None
         self.engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
 
     def _train(self) -> RunRecord:
@@ -175,13 +174,10 @@ class _Subject:
         engine, spec = self.engine, self.spec
         record = self._train()
         weights = engine.weights()
-        self.evaluated = weights | {
-            name.removeprefix("averages/"): values
-            for name, values in reference.averages(engine, spec).items()
-        }
+        self.evaluated = weights
         batches = train_batches(self.dataset, spec, 1, engine.shard, reference.LONGER)
         longer = reference.trained_on(engine, spec, batches)
-        moved, averages = engine.weights(), reference.averages(engine, spec)
+        moved = engine.weights()
         engine.build = lambda *_: None  # it is built
         again = self._train()
         changes = {name: values - self.start[name] for name, values in weights.items()}
@@ -207,7 +203,6 @@ class _Subject:
             "keeps_unbiased": np.array(probe.unbiased),
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
             **{f"weights/{name}": values for name, values in moved.items()},
-            **averages,
         }
 
     def dropped(self, found: Weights, plain: "_Subject") -> Weights:

@@ -77,13 +77,13 @@ def bound(record: Compilation) -> Bound | None:
 
 
 def flop_of(step: Step, cost: Cost) -> float:
-    """FLOP of one device in one step: the framework's count, or the compiler's where that is less.
+    """FLOP of one device in one step: the model's count, or the compiler's where that is less.
 
     A compiler may leave out products with the zeros of a padding; as a rule its count is the larger one,
     since it counts all other operations as well.
     """
-    per_example = step.exported.flop_per_example if step.exported else math.inf
-    counted = per_example * step.global_batch / step.devices
+    per_example = step.exported and step.exported.flop_per_example
+    counted = (per_example or math.inf) * step.global_batch / step.devices
     return counted if cost.flop is None else min(counted, cost.flop)
 
 

@@ -60,14 +60,14 @@ class Exported(Part, frozen=True):
     """A step as it leaves its framework: forward and backward pass, optimizer, batch-norm statistics.
 
     `replicas` programs run side by side and meet in their own collectives; the compiler divides each into
-    `partitions`. `parameters`: trainable weights. `flop_per_example`: of convolutions and products of
-    matrices, forward and backward, by the framework's own counter.
+    `partitions`. `parameters`: trainable weights. `flop_per_example`: as `paragone.parity.flop` counts them;
+    None without PyTorch.
     """
 
     replicas: int
     partitions: int
     parameters: int
-    flop_per_example: int
+    flop_per_example: int | None
 
 
 class Step(Part, frozen=True):

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
+from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import ALONE
 from paragone.data.batches import WHOLE
@@ -33,7 +33,6 @@ class NumPy(Reports):
         self.state = {name: np.zeros(shape, self.dtype) for name, shape in shapes.items()}
         self.velocity = {name: np.zeros(shape, self.dtype) for name, shape in shapes.items()}
         self.taken = 0
-        self.flop = 2 * (2 * sizes[0] * sizes[1] + 3 * sizes[1] * sizes[2])
 
     def forward(self, inputs):
         x = inputs.reshape(len(inputs), -1).astype(self.dtype) / self.scale.divide
@@ -113,9 +112,6 @@ class NumPy(Reports):
 
     def updates(self):
         return self.taken
-
-    def count_flop(self, spec, dataset):
-        return FlopCount(self.flop, "by hand")
 
     def modes(self):
         return Modes(math_mode="ieee", deterministic=True, collectives=None)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ahead_of_time.plan import exporter_of
 from ahead_of_time.records import Example, Exported, Step
+from paragone.base.errors import Unavailable, needing_packages
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 
@@ -22,6 +23,16 @@ def export(spec: Spec, example: Example) -> tuple[str, Exported]:
     """
     module: Any = importlib.import_module(exporter_of(spec.backend.engine))
     return module.export(spec, dataset_of(spec, example))
+
+
+def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:
+    """Return the FLOP of training on one example; None without PyTorch, whose model is counted."""
+    try:
+        with needing_packages():
+            from paragone.parity import flop
+    except Unavailable:
+        return None
+    return flop.per_example(spec, dataset)
 
 
 def dataset_of(spec: Spec, example: Example) -> Dataset:

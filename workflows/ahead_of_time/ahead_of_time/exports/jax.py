@@ -7,6 +7,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from msgspec.structs import replace
 
+from ahead_of_time.exports import flop_per_example
 from ahead_of_time.records import Exported
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -35,7 +36,7 @@ class StepOfJax(Jax):
             replicas=1,
             partitions=spec.replicas,
             parameters=sum(leaf.size for leaf in jax.tree.leaves(self._state["params"])),
-            flop_per_example=self.count_flop(spec, dataset).per_example,
+            flop_per_example=flop_per_example(spec, dataset),
         )
 
     @property

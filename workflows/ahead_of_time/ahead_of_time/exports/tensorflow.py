@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ahead_of_time.exports import flop_per_example
 from ahead_of_time.records import Exported
 from paragone.base.ranks import World
 from paragone.base.tensorflow import tf
@@ -69,5 +70,5 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
         replicas=spec.replicas,
         partitions=1,
         parameters=engine.parameters(),
-        flop_per_example=engine.count_flop(spec, dataset).per_example,
+        flop_per_example=flop_per_example(spec, dataset),
     )

@@ -5,6 +5,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 from torch_xla.core import xla_model
 
+from ahead_of_time.exports import flop_per_example
 from ahead_of_time.records import Exported
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -45,5 +46,5 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
         replicas=1,
         partitions=spec.replicas,
         parameters=sum(weight.numel() for weight in engine.model.parameters()),
-        flop_per_example=engine.count_flop(spec, dataset).per_example,
+        flop_per_example=flop_per_example(spec, dataset),
     )
