@@ -1,4 +1,4 @@
-"""Mirrors that are slow, broken or lie, over real connections: one message, and what arrived is kept."""
+"""Mirrors that are slow, broken or lie, over real connections: one message, and whole files are kept."""
 
 import hashlib
 import json
@@ -12,8 +12,6 @@ from faults import lying_server
 from faults.lying_server import serving
 from unit.data_programs import CONFIG_DATA, DATASETS, fetch
 from workspace import call, command, refused
-
-from paragone.data import places
 
 pytestmark = pytest.mark.full
 
@@ -55,7 +53,7 @@ def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_pa
     ):
         refused(get(tmp_path, bad.address), *LIES[lie])
         assert not (tmp_path / "source.json").exists()
-        assert set(arrived(tmp_path)) <= {"reuters.npz.part"}
+        assert arrived(tmp_path) == {}
         done = get(tmp_path, bad.address, good.address)
         if "wrong checksum" in LIES[lie]:
             return refused(done, "wrong checksum")
@@ -64,40 +62,9 @@ def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_pa
     assert origin.endswith(f"{good.address}/reuters")
 
 
-CUT_OFF = pytest.mark.injects("a download cut off")
-
-
-@CUT_OFF
-def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
-    """The second server is another mirror."""
-    half = len(CONTENT) // 2
-    with serving(lying_server.cut_off, CONTENT) as server:
-        refused(get(tmp_path, server.address), "the transfer broke off")
-        assert arrived(tmp_path) == {"reuters.npz.part": CONTENT[:half]}
-    with serving(lying_server.honest, CONTENT) as server:
-        assert get(tmp_path, server.address).returncode == 0
-        assert server.asked == [("/reuters/reuters.npz", f"bytes={half}-")]
-    assert arrived(tmp_path) == {"reuters.npz": CONTENT}
-
-
-@pytest.mark.injects("what is left of another download, or too much of this one")
-@pytest.mark.parametrize("server", ["honest", "deaf_to_ranges", "compressed"])
-@pytest.mark.parametrize(
-    "part", [b"of another file", CONTENT, CONTENT + b"more"], ids=["other", "whole", "more"]
-)
-def test_a_useless_part_costs_no_more_than_a_download(tmp_path, server, part):
-    folder = tmp_path / "data/raw/reuters/.arriving"
-    folder.mkdir(parents=True)
-    (folder / "reuters.npz.part").write_bytes(part)
-    with serving(getattr(lying_server, server), CONTENT) as started:
-        done = get(tmp_path, started.address)
-        assert done.returncode == 0, done.stderr
-        assert len(started.asked) <= 2
-    assert arrived(tmp_path) == {"reuters.npz": CONTENT}
-
-
-@CUT_OFF
+@pytest.mark.injects("a download cut off")
 def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
+    """Servers say of .gz files that they are compressed for the transfer."""
     files = {name: f"{name}.npz".encode() for name in "abcd"}
     editions = {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}
     broken = {"d"}
@@ -105,26 +72,26 @@ def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path
     def answer(request):
         name = request.path.rpartition("/")[2]
         request.server.content = files[name]
-        (lying_server.cut_off if name in broken else lying_server.honest)(request)
+        (lying_server.cut_off if name in broken else lying_server.compressed)(request)
 
     with serving(answer, b"") as server:
         refused(get(tmp_path, server.address, editions=editions), "the transfer broke off")
         broken.clear()
-        server.asked = []
+        server.paths = []
         assert get(tmp_path, server.address, editions=editions).returncode == 0
-        assert [path for path, _ in server.asked] == ["/reuters/d"]
+        assert server.paths == ["/reuters/d"]
+    assert arrived(tmp_path) == files
 
 
-@pytest.mark.injects("a server that sends a byte now and then")
-def test_a_server_that_drips_is_unreachable(tmp_path, monkeypatch):
-    """Time-outs of single reads never end such a transfer."""
-    monkeypatch.setattr(places, "SILENCE_AT_MOST", 1.0)
-    with (
-        serving(lying_server.dripping, CONTENT) as server,
-        pytest.raises(places.Unreachable, match="too slow"),
-    ):
-        places.download(f"http://{server.address}/reuters.npz", tmp_path / "reuters.npz")
-    assert not (tmp_path / "reuters.npz").exists()
+@pytest.mark.injects("a download that was killed, and a file that was damaged since")
+def test_what_is_wrong_in_the_store_is_downloaded_again(tmp_path):
+    folder = tmp_path / "data/raw/reuters/made"
+    folder.mkdir(parents=True)
+    (folder / "reuters.npz").write_bytes(CONTENT[:-1])
+    (folder / "tmp0123").write_bytes(CONTENT[:-1])
+    with serving(lying_server.honest, CONTENT) as server:
+        assert get(tmp_path, server.address).returncode == 0
+    assert arrived(tmp_path) == {"reuters.npz": CONTENT}
 
 
 @pytest.mark.injects("two processes that fetch into one folder")
@@ -145,7 +112,7 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
         with ThreadPoolExecutor(2) as pool:
             both = [*pool.map(call, lines)]
         assert [done.returncode for done in both] == [0, 0], both
-        assert len(server.asked) == 1
+        assert len(server.paths) == 1
     assert sum("waiting: process " in done.stderr for done in both) == 1
     sources = [json.loads(path.read_text()) for path in outputs]
     assert len({source["files"][0]["path"] for source in sources}) == 1

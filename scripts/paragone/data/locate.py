@@ -4,6 +4,7 @@ import hashlib
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from paragone.config.datasets import (
     of_split,
     shaping,
 )
-from paragone.data import store, synthetic
-from paragone.data.places import Address, Editions, Folder, Found, Unreachable, mirror
+from paragone.data import places, store, synthetic
+from paragone.data.places import Address, Editions, Folder, Found, Unreachable
 
 ENVIRONMENT = "PARAGONE_MIRRORS"
 OFFICIAL = "official"  # the edition at an official address
@@ -44,7 +45,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
     folder, editions = Path(settings["folder"]), block.get("editions")
     raw = folder / "raw" / store.plain(dataset)
     name = block.get("builder") or block.get("mirror", dataset)
-    mirrors = named_mirrors(name, raw, settings)
+    mirrors = mirrors_of(name, raw, settings)
     official = None
     if editions is None:
         # Imported here: TensorFlow Datasets is needed only for what no config lists.
@@ -101,13 +102,13 @@ def _of_user(dataset: str, block: dict) -> dict:
     return _source(dataset, block, edition, "path of the config", files)
 
 
-def named_mirrors(name: str, raw: Path, settings: dict) -> list[Folder | Address]:
-    """The places of a builder's data or of a model in the mirrors of config and environment.
+def mirrors_of(name: str, raw: Path, settings: dict) -> list[Folder | Address]:
+    """Return the places of a builder's data or of a model in the mirrors of config and environment.
 
     raw: the folder for downloads. Raises `UserError` for a mirror folder that does not exist.
     """
-    named = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
-    return [mirror(place.strip(), name, raw) for place in named if place.strip()]
+    mirrors = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
+    return [places.mirror(mirror.strip(), name, raw) for mirror in mirrors if mirror.strip()]
 
 
 def search(
@@ -125,14 +126,16 @@ def search(
     raw = folder / "raw" / store.plain(name)
     tried = []
     with store.lock(folder, name):
-        downloaded = [
-            Folder(raw / edition, "downloaded before")
-            for edition in editions
-            if (raw / edition).is_dir()
-        ]
-        for place in [*downloaded, *mirrors, *([official] if official else [])]:
+        for left in raw.glob("*/tmp*"):  # by a download that was killed
+            left.unlink()
+        for edition, digests in editions.items():
+            downloaded = Folder(raw / edition, "downloaded before")
+            with suppress(UserError):  # a part of the edition, or damaged: to be downloaded
+                if found := places.search(downloaded, name, {edition: digests}):
+                    return found, ""
+        for place in [*mirrors, *([official] if official else [])]:
             try:
-                if found := place.find(name, editions):
+                if found := places.search(place, name, editions):
                     return found, ""
                 tried.append(f"{place.title}: not there")
             except Unreachable as error:

@@ -1,41 +1,38 @@
 """Places that may hold the files of a data set: mirror folders, mirror addresses, the official address.
 
-Each place has `find(dataset, editions)`, which returns the edition that it holds with its checked files.
-editions: edition name -> {file name: SHA-256}. Downloads fail fast without a network, keep what has arrived,
-and never pass on half a file.
+A place is asked for one file of one edition at a time. pooch downloads and checks what is on the network.
 """
 
 import re
-import shutil
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+import pooch
 import requests
-import urllib3
+from tqdm import tqdm
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.data import store
 from paragone.data.contents import BYTES, kind_of
 
-Editions = dict[str, dict[str, str]]
-ARRIVING = ".arriving"  # the folder of downloads that are not whole editions yet
+Editions = dict[str, dict[str, str]]  # edition name -> {file name: SHA-256}
 
-# Seconds for a first answer: looking up a name has no time-out of its own, so it counts as well.
-ANSWER_WITHIN = 8.0
-SILENCE_AT_MOST = 60.0
-SLOWEST = 1024  # bytes per second over a whole transfer that has lasted `SILENCE_AT_MOST`
+CONNECT, SILENCE = (
+    4,
+    60,
+)  # seconds until a server must have answered, and may be silent in a transfer
 BLOCK = 1 << 18
+pooch.get_logger().setLevel("ERROR")  # it names addresses, which may contain a password
 
 
 class Unreachable(Exception):
     """The address gave no answer, or one that is neither the file nor "not found"."""
+
+
+class WrongContent(Exception):
+    """A file has another checksum than its edition lists; the text is its checksum, size and kind."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +56,19 @@ class Folder:
         """The name of this place in messages."""
         return f"folder {self.path}"
 
-    def find(self, dataset: str, editions: Editions) -> Found | None:
-        """The edition in this folder, None if it has none of the files.
-
-        Raises `UserError` for a wrong checksum, and for an edition of which files are missing.
-        """
-        paths = {name: self.path / name for name in _names(editions)}
-        paths = {name: path for name, path in paths.items() if path.is_file()}
-        return identify(dataset, editions, paths, str(self.path), self.origin)
+    def file(self, edition: str, name: str, digest: str) -> Path | None:
+        """Return the checked file of an edition, None if it is not there. Raises `WrongContent`."""
+        path = self.path / name
+        if not path.is_file():
+            return None
+        if sha256(path) != digest:
+            raise WrongContent(_description(path))
+        return path
 
 
 @dataclass(frozen=True)
 class Address:
-    """A place on the network, whose edition is downloaded into a folder of `raw`.
+    """An address on the network, whose files are downloaded into <raw>/<edition>/ once.
 
     `urls`: file name -> address, for files that are not directly below `url`.
     """
@@ -81,70 +78,61 @@ class Address:
     urls: dict[str, str] = field(default_factory=dict)
 
     @property
-    def public(self) -> str:
-        """The address for messages, logs and results, without a password that it may contain."""
+    def origin(self) -> str:
+        """The address for messages and results, without a password that it may contain."""
         parts = urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     @property
     def title(self) -> str:
         """The name of this place in messages."""
-        return f"address {self.public}"
+        return f"address {self.origin}"
 
-    def find(self, dataset: str, editions: Editions) -> Found | None:
-        """The edition at this address, downloaded and checked; None if it has no file of any edition.
+    def file(self, edition: str, name: str, digest: str) -> Path | None:
+        """Return the checked file of an edition, downloaded; None if the address does not have it.
 
-        Whole files and parts that have arrived are kept for the next call; the store's lock protects their
-        folder. Raises `Unreachable` without an answer, `UserError` for a wrong checksum.
+        Raises `WrongContent`, and `Unreachable` without an answer.
         """
-        arriving = self.raw / ARRIVING
-        arriving.mkdir(parents=True, exist_ok=True)
-        names = _names(editions)
-        before = {name for name in names if _listed(arriving / name, editions)}
-        fetched = {
-            name for name in names if name not in before and self._fetch(arriving / name, editions)
-        }
-        if not fetched and not any(before.issuperset(files) for files in editions.values()):
-            return None
-        paths = {name: arriving / name for name in before | fetched}
+        url, folder, description = self.urls.get(name, f"{self.url}/{name}"), self.raw / edition, ""
+
+        def download(url: str, target: str, _: object) -> None:
+            nonlocal description
+            # The checksum is that of the file itself, so the server must not compress it for the transfer, and
+            # what it calls compressed is kept as it is.
+            with tqdm(desc=name, total=1, unit="B", unit_scale=True, mininterval=1) as bar:
+                pooch.HTTPDownloader(
+                    progressbar=bar,
+                    chunk_size=BLOCK,
+                    timeout=(CONNECT, SILENCE),
+                    headers={"Accept-Encoding": "identity"},
+                    hooks={"response": _keep_encoded},
+                )(url, target, None)
+            description = _description(Path(target))
+
         try:
-            found = identify(dataset, editions, paths, self.public, self.public)
-        except UserError:
-            for path in paths.values():
-                if not _listed(path, editions):
-                    path.unlink()
-            raise
-        assert found is not None
-        with store.building(self.raw / found.edition) as folder:
-            for name, path in found.files.items():
-                path.rename(folder / name)
-        shutil.rmtree(arriving)
-        files = {name: self.raw / found.edition / name for name in found.files}
-        return Found(found.edition, files, self.public)
-
-    def _fetch(self, target: Path, editions: Editions) -> bool:
-        """Download the file of the name of `target`; False if this address does not have it."""
-        url = self.urls.get(target.name, f"{self.url}/{target.name}")
-        resumed = partial(target).exists()
-        fetched = download(url, target)
-        if fetched and resumed and not _listed(target, editions):
-            target.unlink()  # the part came from another server
-            return download(url, target)
-        return fetched
+            path = Path(pooch.retrieve(url, f"sha256:{digest}", name, folder, None, download))
+        except requests.RequestException as error:
+            if error.response is not None and error.response.status_code in (404, 410):
+                return None
+            raise Unreachable(_reason(error)) from None
+        except ValueError:
+            raise WrongContent(description) from None
+        path.chmod(folder.stat().st_mode & 0o666)  # pooch makes private files
+        return path
 
 
-def mirror(named: str, dataset: str, raw: Path) -> Folder | Address:
-    """The place of `dataset` in a mirror named by data.mirrors or PARAGONE_MIRRORS.
+def mirror(name: str, dataset: str, raw: Path) -> Folder | Address:
+    """Return the place of `dataset` in a mirror of data.mirrors or PARAGONE_MIRRORS.
 
     Raises `UserError` for a folder that does not exist: the user named it, so it was meant.
     """
-    parts = urlsplit(named)
+    parts = urlsplit(name)
     if parts.scheme in ("http", "https"):
-        return Address(f"{named.rstrip('/')}/{dataset}", raw)
-    path = url2pathname(parts.path) if parts.scheme == "file" else named
+        return Address(f"{name.rstrip('/')}/{dataset}", raw)
+    path = url2pathname(parts.path) if parts.scheme == "file" else name
     root = Path(path).expanduser()
     if not root.is_dir():
-        shown = re.sub("//[^/@]*@", "//", named)  # a mistyped address may contain a password
+        shown = re.sub("//[^/@]*@", "//", name)  # a mistyped address may contain a password
         raise UserError(
             f"mirror folder {shown} does not exist: correct data.mirrors in the config or the "
             "environment variable PARAGONE_MIRRORS"
@@ -152,123 +140,66 @@ def mirror(named: str, dataset: str, raw: Path) -> Folder | Address:
     return Folder(root / dataset)
 
 
-def identify(
-    dataset: str, editions: Editions, paths: dict[str, Path], where: str, origin: str
-) -> Found | None:
-    """The listed edition that the files in `paths` are, None for no files.
+def search(place: Folder | Address, dataset: str, editions: Editions) -> Found | None:
+    """Return the first edition that a place has, None if it has no file of any.
 
-    Raises `UserError` with file, expected and actual checksums for files of no listed edition.
+    Raises `Unreachable`, and `UserError` for a wrong checksum or an edition of which files are missing.
     """
-    if not paths:
-        return None
-    hashes = {name: sha256(path) for name, path in paths.items()}
-    for edition, files in editions.items():
-        if all(hashes.get(name) == expected for name, expected in files.items()):
-            return Found(edition, {name: paths[name] for name in files}, origin)
-    for name, actual in hashes.items():
-        known = {edition: files[name] for edition, files in editions.items() if name in files}
-        if actual not in known.values():
-            expected = ", ".join(f"{digest} ({edition})" for edition, digest in known.items())
-            raise UserError(
-                f"{where}: {name} of {dataset} has a wrong checksum: expected SHA-256 {expected}, "
-                f"found {actual} ({_kind(paths[name])}). Replace the file, or list its checksum among the "
-                f"editions of {dataset} in the config"
-            )
-    missing = [name for name in _names(editions) if name not in paths]
-    raise UserError(f"{where}: {dataset} is incomplete, missing {', '.join(missing)}")
+    present: set[str] = set()
+    wrong: dict[str, str] = {}
+    for edition, digests in editions.items():
+        files = {}
+        for name, digest in digests.items():
+            try:
+                path = place.file(edition, name, digest)
+            except WrongContent as error:
+                wrong[name] = str(error)
+                break
+            if path:
+                files[name] = path
+        if len(files) == len(digests):
+            return Found(edition, files, place.origin)
+        present.update(files)
+    for name, description in wrong.items():
+        expected = (
+            f"{digests[name]} ({edition})"
+            for edition, digests in editions.items()
+            if name in digests
+        )
+        raise UserError(
+            f"{place.title}: {name} of {dataset} has a wrong checksum: expected SHA-256 "
+            f"{', '.join(expected)}, found {description}. Replace the file, or list its checksum among the "
+            f"editions of {dataset} in the config"
+        )
+    if present:
+        missing = sorted({name for digests in editions.values() for name in digests} - present)
+        raise UserError(f"{place.title}: {dataset} is incomplete, missing {', '.join(missing)}")
+    return None
 
 
-def _names(editions: Editions) -> list[str]:
-    return sorted({name for files in editions.values() for name in files})
-
-
-def _listed(path: Path, editions: Editions) -> bool:
-    """Whether a file exists and has a checksum that some edition lists for its name."""
-    known = [files.get(path.name) for files in editions.values()]
-    return path.exists() and sha256(path) in known
-
-
-def _kind(path: Path) -> str:
-    """The size of a wrong file, and what it is if that is known."""
+def _description(path: Path) -> str:
+    """Return the checksum and size of a file, and what it is if that is known."""
     with path.open("rb") as file:
         kind = kind_of(file.read(BYTES))
-    return ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
+    about = ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
+    return f"{sha256(path)} ({about})"
 
 
-def download(url: str, target: Path) -> bool:
-    """Write the file at `url` to `target`; False if the server does not have it (404, 410).
-
-    What arrives is kept in `partial(target)`, where the next call resumes if the server can. Raises
-    `Unreachable`, without a `target`, when no usable answer comes within `ANSWER_WITHIN` seconds and when the
-    transfer breaks off or is too slow.
-    """
-    part = partial(target)
-    have = part.stat().st_size if part.exists() else 0
-    # The checksum is that of the file itself, so the server must not compress it for the transfer.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    try:
-        response = _within(
-            ANSWER_WITHIN,
-            lambda: requests.get(url, stream=True, timeout=(4, SILENCE_AT_MOST), headers=headers),
-        )
-        with response:
-            if response.status_code in (404, 410):
-                return False
-            if response.status_code != requests.codes.requested_range_not_satisfiable or not have:
-                response.raise_for_status()
-                resumes = response.status_code == requests.codes.partial_content
-                with part.open("ab" if resumes else "wb") as file:
-                    for block in _blocks(response):
-                        file.write(block)
-    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise Unreachable(_reason(error)) from None
-    part.replace(target)
-    return True
+def _keep_encoded(response: requests.Response, **_: object) -> None:
+    """Keep content as it is sent: servers say of every .gz file that it is compressed for the transfer."""
+    response.raw.headers.pop("Content-Encoding", None)
 
 
-def partial(target: Path) -> Path:
-    """The file that keeps what has arrived of `target`."""
-    return target.with_name(f"{target.name}.part")
-
-
-def _blocks(response: requests.Response) -> Iterator[bytes]:
-    """The content as it arrives. Raises `Unreachable` for a transfer that is too slow."""
-    start, arrived = time.monotonic(), 0
-    while block := response.raw.read1(BLOCK, decode_content=False):
-        arrived += len(block)
-        yield block
-        seconds = time.monotonic() - start
-        if seconds > SILENCE_AT_MOST and arrived < SLOWEST * seconds:
-            raise Unreachable(f"{arrived} bytes in {seconds:.0f} s: too slow")
-
-
-def _within(seconds: float, action: Callable[[], requests.Response]) -> requests.Response:
-    """The result of `action`, run in a thread so that a hanging name look-up cannot block the program."""
-    outcome: Future[requests.Response] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(action())
-        except Exception as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return outcome.result(seconds)
-    except TimeoutError:
-        raise Unreachable(f"no answer within {seconds:g} s") from None
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong, without the address, which may contain a password."""
+def _reason(error: requests.RequestException) -> str:
+    """Return what went wrong, without the address, which may contain a password."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"HTTP status {error.response.status_code}"
-    for kinds, words in (
-        ((requests.Timeout, urllib3.exceptions.TimeoutError), "time-out"),
+    for kinds, reason in (
+        (requests.Timeout, "time-out"),
         (requests.TooManyRedirects, "redirects without end"),
         ((requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema), "not an address"),
         (requests.ConnectionError, "no connection"),
     ):
         if isinstance(error, kinds):
-            return words
+            return reason
     return "the transfer broke off"

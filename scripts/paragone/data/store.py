@@ -1,7 +1,6 @@
 """The content-addressed store behind `data.folder`, shared by checkouts and frameworks.
 
     raw/<dataset>/<edition>/           checked downloads
-    raw/<dataset>/.arriving/           incomplete downloads
     <form>/                            files that a form keeps: tfds/, prepared by TensorFlow Datasets
     arrays/<dataset>-<recipe>/         the arrays and their manifest.json
     weights/<model>-<recipe>/          pretrained weights, see pretrained.py

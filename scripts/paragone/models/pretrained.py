@@ -16,7 +16,7 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
-from paragone.data.locate import OFFICIAL, named_mirrors, search
+from paragone.data.locate import OFFICIAL, mirrors_of, search
 from paragone.data.places import Address
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
@@ -44,7 +44,7 @@ def provide(model: str, settings: dict) -> dict:
         return _without(model, settings, f"data.pretrained.{model} lists no file")
     folder = Path(settings["folder"])
     raw = folder / "raw" / model
-    mirrors = named_mirrors(model, raw, settings)
+    mirrors = mirrors_of(model, raw, settings)
     target = _target(folder, model, files)
     store.check_owner(target, folder)
     if not _complete(target):
