@@ -16,7 +16,7 @@ from paragone.config.papers import with_papers
 from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.records import record
-from paragone.records.run_metrics import steady
+from paragone.records.run_metrics import epochs_speed
 from paragone.records.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
@@ -65,10 +65,10 @@ class Trained:
 
     @property
     def examples_per_second(self) -> float:
-        """The speed of the steps in the speed window."""
-        speed = steady(self.record.window, self.record.spec)
-        assert speed  # the run has a speed window
-        return speed.examples_per_second
+        """The speed of the epochs after the first."""
+        speed = epochs_speed(self.record)
+        assert speed  # the run has a second epoch
+        return speed
 
     @property
     def test_accuracy(self) -> float:
@@ -78,14 +78,14 @@ class Trained:
         return accuracy
 
 
-def train(spec: Spec, data: Data, window: float = 0.0) -> Trained:
-    """Train by launch.py without comparing first steps; `window` is the seconds of the speed window."""
+def train(spec: Spec, data: Data) -> Trained:
+    """Train by launch.py without comparing first steps."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]
         line += ["--manifest", str(data.manifest(spec.workload.dataset))]
         line += ["--data-folder", str(data.folder), "--checkpoints", str(folder / "checkpoints")]
-        line += ["--threads", "2", "--window-seconds", str(window)]
+        line += ["--threads", "2"]
         line += ["--record", str(folder / "record.json")]
         line += ["--predictions", str(folder / "predictions.npz")]
         seconds = elapsed(*line, folder=folder)

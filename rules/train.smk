@@ -36,7 +36,6 @@ rule train:
         spec=lambda wildcards: PLAN.runs[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         checkpoints=subpath(output.record, parent=True),
-        window=lambda wildcards: PLAN.window(wildcards.run),
     message:
         "Training {wildcards.run}"
     shell:
@@ -49,8 +48,6 @@ rule train:
             --first-steps {input.first_steps:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
-            --window-seconds {params.window[seconds]} \
-            --window-limit {params.window[limit_seconds]} \
             --place {resources.place} \
             --places {resources.places} \
             --nodes {resources.nodes} \

@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import math
 import sys
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
-from paragone.training.speed_window import SpeedWindow
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
@@ -39,15 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
     worker = join(options, spec, meeting, ledger)
-    window = None
-    if options.window_seconds:
-        window = SpeedWindow(options.window_seconds, options.window_limit or math.inf, meeting)
     kept = context(spec, worker.dataset, worker.pretrained)
-    run = Run(
-        **vars(worker),
-        checkpoints=Checkpoints(options.checkpoints, kept, meeting),
-        speed_window=window,
-    )
+    run = Run(**vars(worker), checkpoints=Checkpoints(options.checkpoints, kept, meeting))
     with blaming_own_model(spec):
         result = train(run)
     world, record = run.world, result.record

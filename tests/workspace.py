@@ -58,7 +58,6 @@ UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused 
 # What keeps a test short and decides nothing of what it shows.
 BRIEF = {
     "data": {"mirrors": []},
-    "speed_window": {"seconds": 0.2, "limit_seconds": 1},
     "matmul": {
         "backends": ["torch"],
         "products": [],
@@ -253,8 +252,7 @@ def train_command(
 ) -> list[str]:
     """The command that trains `spec`; everything it writes is in `folder`.
 
-    program: "train", the worker itself, or "launch", which starts it. Without further `options` a run has no
-    speed window.
+    program: "train", the worker itself, or "launch", which starts it.
     """
     return command(
         program,
@@ -318,13 +316,12 @@ class Checkout:
     ) -> None:
         """Keep one experiment: one run of one replica per backend; `workload`, `changes`: keys to replace.
 
-        No contests are held; one small matrix product is left; speed windows are short.
+        No contests are held; one small matrix product is left.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "global_batch": 100}
         block |= {"matrix": [cell], "repeats": 1, "contests": 0, **changes}
         self.config["experiments"] = {experiment: block}
-        self.config["speed_window"] = {**BRIEF["speed_window"]}
         self.config["workloads"][block["workload"]] |= workload or {}
         self.config["matmul"] |= BRIEF["matmul"]
         self.configure()

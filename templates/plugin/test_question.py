@@ -11,7 +11,6 @@ SNAKEFILE = HERE / {{ snakefile_as_python }}
 BRIEF = """
 workloads: {{ '{' }}{{ workload }}: {epochs: 1}}
 experiments: {{ '{' }}{{ name }}: {repeats: 1}}
-speed_window: {seconds: 0, limit_seconds: 1}
 """
 
 

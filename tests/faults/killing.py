@@ -99,14 +99,11 @@ def message(folder: Path) -> str:
 
 
 def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None:
-    """Assert that a run, and the same one killed after its first checkpoint and started again, end alike.
-
-    The second has a speed window and the first has none.
-    """
+    """Assert that a run, and the same one killed after its first checkpoint and started again, end alike."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     program = "launch" if spec.workers > 1 else "train"
     succeed(train_command(spec, arrays, whole, program))
-    line = train_command(spec, arrays, killed, program, window_seconds=0.1)
+    line = train_command(spec, arrays, killed, program)
     with started(line, killed) as process:
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -123,8 +120,6 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     assert first.first_epoch == 1 < second.first_epoch <= EPOCHS
     assert first.started < first.ended < second.started
     assert len(first.epochs) == second.first_epoch - 1
-    assert undisturbed.window == []
-    assert sum(part.steps for part in resumed.window) >= 20
     assert f"resumed after epoch {second.first_epoch - 1}" in output
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
 

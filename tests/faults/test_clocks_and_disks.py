@@ -42,7 +42,7 @@ def jumps(
     """Train, let the wall clock jump after the first checkpoint, and judge the record."""
     folder, file = tmp_path / "run", tmp_path / "jump"
     # Without the launcher, which does not pass on preloaded libraries.
-    line = train_command(long_spec(backend, epochs=EPOCHS), small, folder, window_seconds=0.2)
+    line = train_command(long_spec(backend, epochs=EPOCHS), small, folder)
     jump = {"JUMP_FILE": str(file), "JUMP_SECONDS": str(seconds)}
     variables = environment(LD_PRELOAD=str(clock), **jump)
     begun = time.monotonic()
@@ -56,7 +56,7 @@ def jumps(
     made = record.read(folder / "record.json")
     assert made.status == "completed"
     assert len(made.epochs) == EPOCHS
-    parts = [*asdict(made.clocks.cold).values(), made.clocks.window]
+    parts = [*asdict(made.clocks.cold).values(), made.clocks.first_steps]
     parts += [epoch.train_seconds for epoch in made.epochs]
     parts += [process.age for process in made.processes]
     assert all(0 <= part < took for part in parts if part is not None)

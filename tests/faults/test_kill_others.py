@@ -11,7 +11,6 @@ import subprocess
 import psutil
 import pytest
 from faults.killing import (
-    EPOCHS,
     KILLED,
     checkpoints,
     long_spec,
@@ -21,7 +20,7 @@ from faults.killing import (
     started,
 )
 from privileged import fill, small_disk
-from workspace import environment, error_in, succeed, train_command, wait_for
+from workspace import environment, error_in, train_command, wait_for
 
 from paragone.records import record
 
@@ -32,22 +31,6 @@ pytestmark = pytest.mark.full
 @pytest.mark.parametrize("backend", ["torch-ddp", "tensorflow-mirrored", "jax"])
 def test_a_killed_run_resumes_to_the_same_bits(small, tmp_path, backend):
     resumes_to_the_same_bits(small_spec(backend, 2), small, tmp_path)
-
-
-@pytest.mark.injects("a trainer killed in its speed window")
-def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
-    """It also repeats its last epoch, because checkpoints are those of training."""
-    line = train_command(small_spec("torch"), small, tmp_path, window_seconds=600)
-    with subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert any(f"epoch {EPOCHS}/{EPOCHS}" in text for text in process.stdout)
-        process.kill()
-    assert not (tmp_path / "record.json").exists()
-    short = train_command(small_spec("torch"), small, tmp_path, window_seconds=0.1)
-    assert f"resumed after epoch {EPOCHS - 1}" in succeed(short)
-    made = record.read(tmp_path / "record.json")
-    assert made.clocks.window < 60
-    assert [process.first_epoch for process in made.processes] == [1, EPOCHS]
-    assert made.window
 
 
 @pytest.mark.injects("Snakemake killed while it trains")
@@ -150,4 +133,4 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(small
     made = record.read(folder / "record.json")
     assert made.status == "crashed"
     assert number.name in made.reason
-    assert (made.epochs, made.window, made.clocks) == ([], [], None)
+    assert (made.epochs, made.clocks) == ([], None)

@@ -79,7 +79,7 @@ def test_an_absent_device_is_a_record(small, tmp_path, backend, replicas, device
     spec = changed(spec, backend={"device": device}, replicas=replicas)
     made = ended(spec, "unavailable", small, tmp_path, program)
     assert "gpu" in made.reason.lower() or backend == "torch"
-    assert (made.devices, made.epochs, made.window) == (None, [], [])
+    assert (made.devices, made.epochs) == (None, [])
     assert len(made.data.manifest_sha256) == 64
     assert predicted(tmp_path) == 0
 
@@ -119,7 +119,7 @@ def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
     # TensorFlow aborts where it lacks memory for small objects of its own.
     assert made.status in {"out_of_memory", "crashed"}
     assert made.reason
-    assert (made.epochs, made.window) == ([], [])
+    assert made.epochs == []
     if made.status == "out_of_memory":
         assert made.reason in printed
         assert made.clocks.cold.compilation > 0

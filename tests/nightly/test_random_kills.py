@@ -76,7 +76,7 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell):
     kills = 0
     for seed in itertools.count():
         draw, killed = random.Random(seed), tmp_path / f"killed-{seed}"
-        line = train_command(spec, tiny, killed, "launch", window_seconds=0.1)
+        line = train_command(spec, tiny, killed, "launch")
         for _ in range(min(8, KILLS - kills)):
             kills += kill_in(draw.uniform(0, 1.1) * seconds, line, draw, tmp_path / "log")
             if (killed / "record.json").exists():

@@ -12,7 +12,7 @@ RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}
 
 
 def test_an_engine_keeps_its_contract(small, tmp_path, cell):
-    """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change.
+    """A model with batch norm, by Adam: all the state that a warm-up or a contest could change.
 
     By gradients of several batches, and at a learning rate that changes at each step, for which nothing may
     be compiled anew.
@@ -22,11 +22,8 @@ def test_an_engine_keeps_its_contract(small, tmp_path, cell):
     spec = changed(spec, {"optimizer": optimizer, "learning_rate": RATE})
     ranks = observe_engine(spec, small, tmp_path)
     for facts in ranks:
-        assert facts["repeated"], "an epoch after window and warm-up repeats one after a checkpoint"
+        assert facts["repeated"], "an epoch after turns and warm-up repeats one after a checkpoint"
         assert facts["compiled"] == 0, "the warm-up has compiled all"
-        assert facts["window"] == ranks[0]["window"], "all ranks take the steps that rank 0 plans"
-        assert sum(facts["window"]) >= 20
-        assert len(set(facts["window"])) > 1
         # For the sums of the metrics, and to unite statistics of batch norm; not once a step.
         short, long = facts.get("waits", (1, 1))
         assert 1 <= short == long < 20

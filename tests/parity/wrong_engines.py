@@ -19,7 +19,6 @@ from paragone.models.weights import trainable
 from paragone.parity import first_steps
 from paragone.records.run_record import FirstSteps
 from paragone.training import loop
-from paragone.training.speed_window import SpeedWindow
 
 Plant = Callable[[pytest.MonkeyPatch, type], None]
 Bugs = dict[tuple[str, str], dict[str, Plant]]
@@ -208,12 +207,6 @@ def first_steps_stay(right: Callable, worker: Any, expected: Any) -> Any:
     return FirstSteps(None, {}, {})
 
 
-def one_more(right: Callable, window: Any, engine: Any, spec: Any, dataset: Any, *rest: Any) -> Any:
-    found = right(window, engine, spec, dataset, *rest)
-    first_steps.take(engine, spec, dataset, 1)
-    return found
-
-
 def an_epoch_late(right: Callable, spec: Any, epoch: int, steps: int) -> list[float]:
     return right(spec, max(1, epoch - 1), steps)
 
@@ -243,7 +236,6 @@ OF_LOOP: Bugs = {
         ),
         "labels-of-the-neighbors": elsewhere(loop, "train_batches", shifted),
         "first-steps-stay": elsewhere(loop, "_first_steps", first_steps_stay),
-        "the-window-trains": elsewhere(SpeedWindow, "measure", one_more),
     },
     ("loop", "evaluation"): {
         "tested-on-training-images": tested(on_training_images),

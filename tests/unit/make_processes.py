@@ -40,7 +40,6 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "programs": None,
         "epochs": [],
-        "window": [],
     }
 
 

@@ -84,11 +84,9 @@ def make_record(
         for row, value in zip(rows, values, strict=False):
             row[column] = value
     starts = [1] if resumed_at is None else [1, resumed_at]
-    steady_rows = [row for row in rows if row["epoch"] not in starts] or rows
     engine, strategy, device = (BACKENDS[backend][key] for key in ("engine", "strategy", "device"))
     workers = replicas if strategy in ("ddp", "multiworker") else 1
     count = {"kind": device, "replicas": replicas, "workers": workers}
-    window = _window(steady_rows) if status == "completed" else []
     compared = measured and not (model or {}).get("dropout")
     record = {
         "schema": 2,
@@ -123,9 +121,8 @@ def make_record(
         "devices": count,
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
-        "clocks": _clocks(random, window) if measured else None,
+        "clocks": _clocks(random) if measured else None,
         "epochs": rows,
-        "window": window,
     }
     if status == "unavailable":
         record |= dict.fromkeys(("data", "model", "devices"))
@@ -144,7 +141,6 @@ def make_record(
             last = next((start for start in starts if start > process["first_epoch"]), epochs + 1)
             own = rows[process["first_epoch"] - 1 : last - 1]
             process["epochs"] = [make_activity(row["train_seconds"]) for row in own]
-    record["processes"][-workers]["window"] = [make_activity(one["seconds"]) for one in window]
     set_times(record, datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
     return sealed(record)
 
@@ -283,28 +279,17 @@ def _epochs(random, measured, steps, batch, status, accuracies, exact) -> list[d
     return rows
 
 
-def _clocks(random, window: list[dict]) -> dict:
+def _clocks(random) -> dict:
     cold = {"imports": 3.0 + random.uniform(0, 2), "devices": 0.3 + random.uniform(0, 0.2)}
     cold |= {"data": 0.2, "compilation": 1.5 + random.uniform(0, 3)}
-    spent = sum(one["seconds"] for one in window)
-    return {"cold": cold, "checkpoint": 0.15, "window": spent, "other": 0.25}
-
-
-def _window(rows: list[dict]) -> list[dict]:
-    """Of six seconds or more, as fast as the epochs."""
-    step = sum(row["train_seconds"] for row in rows) / sum(row["steps"] for row in rows)
-    unit = max(1, round(6 / step / 20))
-    return [
-        {"steps": unit * part, "seconds": unit * part * step + 0.1} for part in (1, 8, 1, 1, 8, 1)
-    ]
+    return {"cold": cold, "checkpoint": 0.15, "first_steps": 0.5, "other": 0.25}
 
 
 def speed(record: dict) -> float:
-    """Steady examples/s."""
-    made = typed([record])[0]
-    return run_metrics.steady(made.window, made.spec).examples_per_second
+    """Examples/s of its epochs."""
+    return run_metrics.epochs_speed(typed([record])[0])
 
 
 def waited(record: dict) -> float:
-    """Seconds end to end, without the speed window."""
-    return sum(clocks(record).values()) - record["clocks"]["window"]
+    """Seconds end to end, without the gate's first steps."""
+    return sum(clocks(record).values()) - record["clocks"]["first_steps"]

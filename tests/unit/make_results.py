@@ -96,7 +96,6 @@ def resume(record: dict) -> None:
     first = record["processes"][0]
     second = copy.deepcopy(first)
     first["epochs"], second["epochs"] = first["epochs"][:2], first["epochs"][2:]
-    first["window"] = []
     record["processes"].append({**second, "first_epoch": 3})
     add_up(record)
     for key in ("started", "ended"):

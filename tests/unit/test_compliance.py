@@ -18,7 +18,6 @@ from make_records import LABELS, of_backend, set_times, typed
 from make_results import (
     FIRST,
     VALID,
-    add_up,
     find,
     resume,
     run_collect,
@@ -89,10 +88,6 @@ VALUES = [
     ("processes.0.ended", "2026-01-01T00:00:00+00:00", {"time-of-day"}),
     ("epochs.0.train_seconds", 9.0, {"clock-sum", "epoch-clock"}),
     ("processes.0.epochs", [], set()),  # of a process that was not the first of its host
-    ("processes.0.window", VALID[0]["processes"][0]["window"][:3], {"epoch-clock"}),
-    ("processes.0.window.1.seconds", 1.0, {"epoch-clock"}),
-    ("window.1.updates", 8, {"counted"}),
-    ("window.1.batches", 1, {"counted"}),
     ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
     ("model.final_weights", VALID[0]["model"]["initial_weights"], {"weights"}),
     ("model.initial_weights", "c" * 64, {"initial-weights"}),
@@ -101,7 +96,6 @@ VALUES = [
     ("data.input_shape", [28, 28, 3], {"same-data"}),
     ("data.edition", "another", {"one-edition"}),
     ("processes.0.load.life.busy", 12.5, {"isolation"}),
-    ("processes.0.window.1.stolen", 2.1, {"isolation"}),
     ("processes.0.load.life.heat_throttles", 2, {"throttling"}),
     ("processes.0.modes.deterministic", False, {"modes"}),
     ("processes.0.modes.math_mode", "tf32", {"modes"}),
@@ -142,15 +136,6 @@ def overlap(records):
     set_times(records[1], datetime.fromisoformat(records[0]["processes"][0]["started"]))
 
 
-def measure_too_shortly(records):
-    """Nineteen steps of a second each."""
-    record = records[0]
-    record["window"] = [{"steps": steps, "seconds": float(steps)} for steps in (3, 16)]
-    record["processes"][0]["window"] = []
-    record["clocks"]["window"] = 19.0
-    add_up(record)
-
-
 def interrupt_and_begin_later(records):
     """Not resumed: as if its checkpoint had been lost."""
     set_times(records[4], datetime.fromisoformat("2026-01-02T00:00:00+00:00"))
@@ -165,7 +150,6 @@ def same_ends(records):
     ("plant", "expected"),
     [
         (overlap, {"alone"}),
-        (measure_too_shortly, {"window"}),
         (interrupt_and_begin_later, {"order"}),
         (same_ends, {"seed-used"}),
     ],

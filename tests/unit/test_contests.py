@@ -10,7 +10,7 @@ from datetime import datetime
 import pandas as pd
 import pytest
 from make_contests import make_contests, valid_contests, windows
-from make_records import PROVEN, make_record, set_times, tabulated
+from make_records import PROVEN, make_record, set_times, speed, tabulated
 from make_records import typed as typed_runs
 from msgspec.structs import replace
 from workspace import CONFIG, ROOT
@@ -126,18 +126,18 @@ def test_what_compares_nothing_is_not_decided():
     assert not all_decided(record_of({"torch": [[140], [90], [120]], "jax": [[100]] * 3}))
 
 
-def test_runs_without_a_window_have_the_speed_of_their_contests():
+def test_runs_have_the_speed_of_their_contests_or_else_of_their_epochs():
     backends = ("torch", "torch-xla")
     made = [make_record(backend, seed=seed) for backend in backends for seed in (0, 1)]
-    for record in made:
-        record["window"] = record["processes"][0]["window"] = []
     proven = {("fashion-conv", backend): True for backend in backends}
     alone, _ = tidy.tables(typed_runs(made), "one", proven)
     table = windows({"torch": [[100, 120], [130, 130]], "torch-xla": [[None]]})
     for column in ("workload", "global_batch", "machine", "data_edition"):
         table[column] = alone[column].iloc[0]
     runs, _ = tidy.tables(typed_runs(made), "one", proven, rounds=table)
-    assert alone["steady_examples_per_second"].isna().all()
+    assert alone["steady_examples_per_second"].tolist() == [speed(record) for record in made]
+    assert {*alone["steady_source"]} == {"its epochs"}
+    assert runs["steady_source"].dropna().tolist() == ["contests"] * 2
     speeds = runs.set_index("backend")["steady_examples_per_second"]
     assert speeds["torch"].tolist() == [120, 120]
     assert speeds["torch-xla"].isna().all()

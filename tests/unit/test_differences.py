@@ -5,7 +5,7 @@ import math
 
 import pandas as pd
 import pytest
-from make_records import LABELS, make_activity, make_record, typed
+from make_records import LABELS, make_record, typed
 from make_tables import pairs, write
 
 from paragone.analysis import columns, tidy
@@ -173,13 +173,12 @@ def test_accuracy_is_compared_by_difference():
     assert row["effect"] == pytest.approx(0.02)
 
 
-def test_energy_is_of_an_example_and_not_of_a_window():
+def test_energy_is_of_an_example_and_not_of_a_second():
     """Both draw as much in a second; who does twice the work in it takes half."""
     made = speeds({"torch": [2000.0] * 6, "torch-xla": [1000.0] * 6})
     for one in made:
-        steps = 200 if one["spec"]["backend"]["name"] == "torch" else 100
-        one["window"] = [{"steps": steps, "seconds": 10.0}]
-        one["processes"][0]["window"] = [make_activity(10.0, accelerator_joules=50.0)]
+        for activity in one["processes"][0]["epochs"]:
+            activity["accelerator_joules"] = 5 * activity["seconds"]
     (row,) = rows_of(made, "energy")
     assert row["winner"] == "PyTorch"
     assert row["effect"] == pytest.approx(2.0)
@@ -251,7 +250,6 @@ def test_other_work_or_another_machine_is_not_compared():
 
 def test_a_diverged_run_has_no_steady_speed():
     made = [make_record("torch", seed=0), make_record("torch", seed=1, status="diverged")]
-    made[1]["window"] = made[0]["window"]
     runs = tabulated(made)
     diverged = runs[runs["status"] == "diverged"].iloc[0]
     assert diverged[columns.STEADY_COLUMNS].isna().all()

@@ -1,4 +1,4 @@
-"""The training loop, with an engine that only notes what it is asked to do; progress, targets, window."""
+"""The training loop, with an engine that only notes what it is asked to do; progress, targets, speed."""
 
 import math
 import os
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from made_images import number_images
 from make_records import make_record, typed
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 from unit.make_processes import make_process
 from workspace import changed, make_spec
 
@@ -22,15 +22,14 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
-from paragone.records.run_metrics import Target, steady, time_to_target
-from paragone.records.run_record import Process, Timed
-from paragone.training import progress, speed_window
+from paragone.records.run_metrics import Target, epochs_speed, time_to_target
+from paragone.records.run_record import Process
+from paragone.training import progress
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
+from paragone.training.counts import Counts
 from paragone.training.loop import Run, train
 from paragone.training.progress import Progress
-from paragone.training.speed_window import SpeedWindow, plan
-from paragone.workers.rendezvous import Rendezvous
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
 
@@ -125,14 +124,13 @@ def spec(**changes) -> Spec:
     return changed(made, {"learning_rate": rate})
 
 
-def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
-    """The outcome of training, and the ledger. `window`: seconds of the speed window."""
+def run(engine: Engine, folder, asked: Spec | None = None):
+    """The outcome of training, and the ledger."""
     ledger = Ledger()
     checkpoints = Checkpoints(folder / "checkpoints", "context")
     processes = [msgspec.convert(make_process(1, "node-1", 0, "c" * 64), Process)]
-    in_the_end = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
     state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
-    state |= {"host": HostWatch([os.getpid()]), "speed_window": in_the_end}
+    state |= {"host": HostWatch([os.getpid()])}
     result = train(
         Run(engine=engine, spec=asked or spec(), dataset=number_images(), threads=1, **state)
     )
@@ -160,6 +158,7 @@ def test_each_second_is_on_its_own_clock(clock, tmp_path):
     expected = {"train": 3 * TRAINING, "evaluate": 3 * EVALUATION, "checkpoint": 2 * SAVING}
     expected["compilation"] = 1.0
     assert {part: made.ledger.seconds[part] for part in expected} == expected
+    assert made.peak == 3  # of the epochs: the warm-up holds a copy of the state
 
 
 def test_a_resumed_run_goes_on_where_it_stopped(clock, tmp_path):
@@ -175,30 +174,6 @@ def test_a_resumed_run_goes_on_where_it_stopped(clock, tmp_path):
     assert [one.first_epoch for one in made.outcome.processes] == [1, 3]
     assert [len(one.epochs) for one in made.outcome.processes] == [2, 1]
     assert resumed.trained[0][0] == framework_seed(spec().seed, 3)
-
-
-def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
-    """On its own clock, with data of its own and the last learning rate; then the state is restored."""
-    engine = Engine(clock, [1.0] * 9)
-    made = run(engine, tmp_path, window=60.0)
-    window = made.outcome.window
-    assert [one.steps for one in window] == [3, 24, 3, 3, 24, 3]
-    assert {one.seconds for one in window} == {TRAINING}
-    assert made.ledger.seconds["window"] == 6 * TRAINING
-    (process,) = made.outcome.processes
-    assert [len(part) for part in (process.epochs, process.window)] == [3, 6]
-    assert made.ledger.seconds["train"] == 3 * TRAINING
-    assert made.peak == 3  # of the epochs: warm-up and window hold a copy of the state
-    assert engine.restored == engine.trained[:3]
-    assert engine.trained[3:] == [
-        (
-            framework_seed(0, epoch),
-            [0.05] * one.steps,
-            epoch_order(100, 0, epoch)[:10].tolist(),
-            one.steps,
-        )
-        for epoch, one in enumerate(window, start=4)
-    ]
 
 
 class Thorough(Engine):
@@ -222,30 +197,27 @@ def first_again(dataset, spec, epoch, shard, steps):
 
 
 @pytest.mark.parametrize(
-    ("most", "window_batches", "updates", "batches"),
+    ("most", "drawn", "updates", "right"),
     [
-        (1000, train_batches, [3, 24, 3, 3, 24, 3], [3, 24, 3, 3, 24, 3]),
-        (8, train_batches, [3, 8, 3, 3, 8, 3], [3, 8, 3, 3, 8, 3]),  # an epoch that ends early
-        (1000, first_again, [3, 24, 3, 3, 24, 3], [1] * 6),
+        (1000, train_batches, 24, 24),
+        (8, train_batches, 8, 8),  # an epoch that ends early
+        (1000, first_again, 24, 1),
     ],
 )
-def test_a_window_counts_updates_and_batches(
-    clock, tmp_path, monkeypatch, most, window_batches, updates, batches
-):
-    monkeypatch.setattr(speed_window, "train_batches", window_batches)
-    window = run(Thorough(clock, most), tmp_path, window=60.0).outcome.window
-    assert [one.steps for one in window] == [3, 24, 3, 3, 24, 3]
-    assert [one.updates for one in window] == updates
-    assert [one.batches for one in window] == batches
+def test_updates_and_batches_of_the_order_are_counted(clock, most, drawn, updates, right):
+    engine, images = Thorough(clock, most), number_images()
+    counts = Counts(engine, spec(), images, 4, 24)
+    batches = counts.over(drawn(images, spec(), 4, WHOLE, 24))
+    engine.train_epoch(0, [0.05] * 24, batches, 24)
+    assert (counts.updates, counts.batches) == (updates, right)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 1e7])
-def test_a_loss_without_bounds_ends_the_run_without_a_speed_window(clock, tmp_path, loss):
-    made = run(Engine(clock, [1.0, loss]), tmp_path, window=60.0)
+def test_a_loss_without_bounds_ends_the_run(clock, tmp_path, loss):
+    made = run(Engine(clock, [1.0, loss]), tmp_path)
     assert made.outcome.status == "diverged"
     assert "epoch 2" in made.outcome.reason
-    assert (len(made.outcome.epochs), made.outcome.window) == (2, [])
-    assert made.ledger.seconds["window"] == 0
+    assert len(made.outcome.epochs) == 2
 
 
 def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
@@ -342,65 +314,10 @@ def test_target_missed_is_censored(accuracies, patience):
     )
 
 
-# The speed window: what is planned, and the rate and constant that follow
-
-
-TIMED = make_spec("fashion-conv", "torch", global_batch=100)
-
-
-def measured(lengths: list[int], constant: float, step: float) -> list[Timed]:
-    return [Timed(steps, constant + steps * step) for steps in lengths]
-
-
-def played(constant: float, step: float, expected: float, limit: float = 60.0) -> list[Timed]:
-    """All epochs of a window on a machine of this speed; `expected`: seconds of a step in training."""
-    window: list[Timed] = []
-    while lengths := plan(window, expected, 5.0, limit):
-        window += measured(lengths, constant, step)
-        expected = sum(each.seconds for each in window) / sum(each.steps for each in window)
-    return window
-
-
-@pytest.mark.parametrize(
-    ("window", "expected"),
-    [
-        (measured([3, 24, 3], 0.2, 0.01), (3, 30, 3000, 0.9, 1e4, 0.2)),
-        # Epochs of one length, and longer ones that were faster: the rate of all, and no constant.
-        ([Timed(2, 1.0)], (1, 2, 200, 1.0, 200, None)),
-        ([Timed(1, 0.75), Timed(3, 0.25)], (2, 4, 400, 1.0, 400, None)),
-    ],
-)
-def test_rate_and_constant_are_told_apart(window, expected):
-    assert astuple(steady(window, TIMED)) == pytest.approx(expected)
-    assert steady([], TIMED) is None
-
-
-@pytest.mark.parametrize("expected", [0.5, 1, 4])
-@pytest.mark.parametrize("constant", [0, 0.03])
-@pytest.mark.parametrize(
-    ("step", "limit"),
-    [*((step, 60.0) for step in (1e-4, 0.013, 0.24, 0.3, 2.9)), (0.013, 5.0), (0.1, 5.0)],
-)
-def test_a_window_is_long_enough_and_little_longer(constant, step, limit, expected):
-    """However far off the first guess is, between half of a step's time and four times."""
-    window = played(constant, step, step * expected, limit)
-    spent, steps = math.fsum(each.seconds for each in window), sum(each.steps for each in window)
-    assert steps >= 20
-    assert 5 <= spent < max(12, 30 * step)
-    assert len({each.steps for each in window}) > 1
-    assert steady(window, TIMED).constant_seconds == pytest.approx(constant, abs=1e-9)
-
-
-def test_the_first_plan_favors_neither_length_on_a_machine_that_slows_down():
-    middles, done = {}, 0
-    for steps in plan([], 0.01, 5.0, 60.0):
-        middles.setdefault(steps, []).append(done + steps / 2)
-        done += steps
-    short, long = (sum(times) / len(times) for times in middles.values())
-    assert short == long
-    assert done == 500
-
-
-def test_a_slow_step_is_stopped_by_the_limit():
-    assert sum(each.steps for each in played(0, 5.0, 5.0)) == 12
-    assert [each.steps for each in played(0, 100.0, 100.0)] == [1]
+def test_the_speed_of_epochs_leaves_out_the_first_of_each_process():
+    (made,) = typed([make_record(epochs=4, resumed_at=3, global_batch=100, steps_per_epoch=10)])
+    seconds = [40.0, 2.0, 30.0, 3.0]
+    pairs = zip(made.epochs, seconds, strict=True)
+    epochs = [replace(row, train_seconds=spent) for row, spent in pairs]
+    assert epochs_speed(replace(made, epochs=epochs)) == 2 * 1000 / 5
+    assert epochs_speed(replace(made, epochs=epochs[:1])) is None

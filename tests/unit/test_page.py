@@ -82,7 +82,7 @@ def test_a_run_has_its_section(results, packed):
     for words in ("Where the seconds went", "compilation", "Epochs", "Specification", "seed: 0"):
         assert words in text
     seconds = results.runs["end_to_end_seconds"].iloc[0]
-    assert f"End to end {seconds:.1f} s, without the speed window" in text
+    assert f"End to end {seconds:.1f} s." in text
     assert "GiB, 2 x GPU A;" in text
 
 

@@ -23,8 +23,8 @@ from paragone.base.clock_names import COLD, PARTS
 from paragone.machine import accelerators, hardware, limits, process_entry
 from paragone.machine.activity import HostWatch, heat_files, heat_throttles
 from paragone.machine.process_entry import age, git_state
-from paragone.records import host_metrics
 from paragone.records.host_metrics import other_cpu_share
+from paragone.records.run_metrics import joules_per_example
 from paragone.records.run_record import Activity, GitState
 from paragone.training.clocks import Ledger
 
@@ -363,20 +363,21 @@ def test_throttling_by_heat_is_read_where_the_kernel_counts_it(tmp_path):
     assert heat_throttles(heat_files(tmp_path)) == 27
 
 
-def test_energy_is_that_of_the_speed_window_of_every_host_once():
+def test_energy_is_that_of_the_epochs_of_every_host_once():
     """Two ranks of a host and one of another: the second rank has none of its own."""
-    (made,) = typed([make_record("torch-ddp", replicas=3)])
+    made = make_record("torch-ddp", replicas=3, epochs=2, global_batch=6, steps_per_epoch=5)
+    (made,) = typed([made])
 
     def drawn(last: float | None) -> float | None:
-        by_rank = ((20.0, 30.0), (), (last,))
-        windows = [
+        by_rank = ((20.0, 30.0), (), (5.0, last))
+        epochs = [
             [Activity(**make_activity(1.0, accelerator_joules=j)) for j in of] for of in by_rank
         ]
-        pairs = zip(made.processes, windows, strict=True)
-        processes = [replace(process, window=window) for process, window in pairs]
-        return host_metrics.joules(processes)
+        pairs = zip(made.processes, epochs, strict=True)
+        processes = [replace(process, epochs=own) for process, own in pairs]
+        return joules_per_example(replace(made, processes=processes))
 
-    assert (drawn(5.0), drawn(None)) == (55, None)
+    assert (drawn(5.0), drawn(None)) == (60 / 60, None)
 
 
 @pytest.fixture

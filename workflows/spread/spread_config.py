@@ -29,11 +29,7 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
     seeds = whole.pop("seeds", SEEDS)
     if not isinstance(seeds, int) or seeds < FEWEST:
         raise UserError(f"seeds: {seeds!r} is not a whole number of {FEWEST} or more")
-    whole |= {
-        "reduced": None,
-        "speed_window": {"seconds": 0, "limit_seconds": 1},
-        "experiments": {},
-    }
+    whole |= {"reduced": None, "experiments": {}}
     papers, _ = papers_of(whole, PROJECT)
     found = {}
     for paper in papers:

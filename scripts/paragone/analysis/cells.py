@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import run_states
+from paragone.analysis.contests import OF_EPOCHS
 from paragone.analysis.prediction import Reason
 from paragone.analysis.published import OUTCOMES, settings
 from paragone.config.numbers import Protocol, Row
@@ -226,10 +227,10 @@ def epoch_seconds(cell: Cell) -> pd.Series:
 
 
 def _steady(cell: Cell, row: Row | None = None) -> pd.Series:
-    """Steady examples/s by seed; of runs without a window of their own one value, that of their contests."""
+    """Return steady examples/s by seed; of runs that contests timed one value, that of their contests."""
     runs = cell.runs.set_index("seed")
     speeds = runs["steady_examples_per_second"]
-    return speeds[runs["steady_steps"].notna() | ~speeds.duplicated()]
+    return speeds[(runs["steady_source"] == OF_EPOCHS) | ~speeds.duplicated()]
 
 
 def _epoch_time(cell: Cell, row: Row) -> pd.Series:

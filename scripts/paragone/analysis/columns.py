@@ -8,7 +8,7 @@ from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.compliance import limit
 from paragone.records.contest_record import Contestant
-from paragone.records.host_metrics import known, other_cpu_share
+from paragone.records.host_metrics import known, share_of_others
 from paragone.records.measurements import MeasuringProcess
 from paragone.records.parity_reports import Parity
 from paragone.records.run_record import Process, RunRecord
@@ -44,9 +44,8 @@ RUN_COLUMNS = typed(
     (REAL, of_metrics("final_")),
     (REAL, "final_test_quality"),
     (REAL, "steady_examples_per_second"),
-    (FLAG, "window_adequate"),
-    (COUNT, "steady_epochs steady_steps steady_examples"),
-    (REAL, "steady_seconds steady_constant_seconds steady_accelerator_joules"),
+    (TEXT, "steady_source"),
+    (REAL, "joules_per_example"),
     (COUNT, "train_flop_per_example"),
     (REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
     (REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),
@@ -81,9 +80,8 @@ EPOCH_COLUMNS = typed(
 # Empty for a run that was not completed, even if some of its epochs were trained.
 STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]
 # Empty for a run without proven parity, and for one that is invalid.
-SPEED_COLUMNS = [
-    name for name in RUN_COLUMNS if name.endswith("_seconds") or name in STEADY_COLUMNS
-]
+SPEED_COLUMNS = [name for name in RUN_COLUMNS if name.endswith("_seconds")]
+SPEED_COLUMNS += [*STEADY_COLUMNS, "joules_per_example"]
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 
@@ -130,7 +128,7 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
         "memory_gib": machine.memory_gib,
         "threads": process.threads,
         "load_before": load.before,
-        **of_others([other_cpu_share([load.life]) if load.life else None]),
+        **of_others([share_of_others(load)]),
         "started": process.started,
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }

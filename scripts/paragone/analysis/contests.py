@@ -35,6 +35,8 @@ _SHARED = (
     "run experiment dataset device workers seed status reason parity violations data_source data_edition "
     "machine machine_name machines other_cpu_share busy started session"
 )
+# What the speed of a run is taken from, the column `steady_source`.
+OF_CONTESTS, OF_EPOCHS = "contests", "its epochs"
 COLUMNS = {
     **{name: RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
     **typed(
@@ -141,11 +143,18 @@ def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:
 
 
 def with_speeds(runs: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
-    """The runs, those without a speed window with the median speed of their variant over its contests."""
+    """Return the runs; those of a cell that contests timed have its median speed over its contests.
+
+    Runs of such a cell have no other speed, also where the contests have none.
+    """
     keys, speed = [*CELL, *SETTING], "steady_examples_per_second"
     known = rounds.dropna(subset="examples_per_second")
     by_contest = known.groupby([*keys, "contest"])["examples_per_second"].median()
     timed = by_contest.groupby(keys).median().rename("timed").reset_index()
     found = runs[keys].merge(timed, how="left", on=keys)["timed"].set_axis(runs.index)
-    found = found.where(runs["status"] == "completed")
-    return runs.assign(**{speed: runs[speed].fillna(found)})
+    cells = pd.MultiIndex.from_frame(rounds[CELL])
+    in_contests = pd.MultiIndex.from_frame(runs[CELL]).isin(cells)
+    return runs.assign(
+        steady_examples_per_second=found.where(in_contests, runs[speed]),
+        steady_source=runs["steady_source"].mask(in_contests, OF_CONTESTS),
+    )

@@ -75,8 +75,8 @@ class Series:
 
     @property
     def speeds(self) -> pd.Series:
-        """Steady examples/s: medians over the rounds of each contest, by its number; or of the completed
-        runs, by seed."""
+        """Steady examples/s: medians over the rounds of each contest, by its number; or the speeds of the
+        epochs of the completed runs, by seed."""
         if self.unit == RUN:
             return self.measured.set_index("seed")["steady_examples_per_second"].dropna()
         known = self.windows.dropna(subset="examples_per_second")

@@ -17,9 +17,8 @@ class Metric:
     says more than a multiple. `margin`: smaller effects do not matter to a user: a ratio above 1 where
     `by_ratio`, else a difference. `speed`: values of runs without proven parity are missing. `by_all`: a
     series is compared only if each of its runs has a value: one that missed the target or ended before is no
-    fast one.
-    `needs`: the column that says whether a value was measured long enough to decide anything. `quality`: the
-    metric of `tasks.METRICS` that it is; compared where the task of a run has it as its quality.
+    fast one. `quality`: the metric of `tasks.METRICS` that it is; compared where the task of a run has it as
+    its quality.
     """
 
     name: str
@@ -30,7 +29,6 @@ class Metric:
     by_ratio: bool = True
     speed: bool = True
     by_all: bool = False
-    needs: str = ""
     about: str = ""
     saves: str = ""
     quality: str = ""
@@ -73,7 +71,6 @@ METRICS = (
         "faster",
         1.05,
         more_is_better=True,
-        needs="window_adequate",
         about="once training is steady, without compilation",
     ),
     Metric(
@@ -81,7 +78,7 @@ METRICS = (
         "end_to_end_seconds",
         "quicker from start to end",
         1.05,
-        about="imports, compilation and evaluation included, the speed window not",
+        about="imports, compilation and evaluation included",
     ),
     Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
     _of_quality("accuracy", "more accurate", 0.01),
@@ -91,14 +88,7 @@ METRICS = (
     _of_quality("perplexity", "lower in perplexity", 1.02),
     _of_quality("loss", "lower in loss", 1.02),
     Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False, saves="memory"),
-    Metric(
-        "energy",
-        "joules_per_example",
-        "lower in energy",
-        1.05,
-        needs="window_adequate",
-        saves="energy",
-    ),
+    Metric("energy", "joules_per_example", "lower in energy", 1.05, saves="energy"),
 )
 # Left out where no run has them: no target was asked for, or nothing counts energy.
 OPTIONAL = {"time to target", "energy"}

@@ -58,7 +58,6 @@ def differences(
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
     asked of each machine. Labels name no machine: the column `machine` does.
     """
-    runs = with_energy(runs)
     parts = [
         judged(pairs, runs).assign(machine=machine)
         for machine, same in by_machine(runs)
@@ -89,15 +88,6 @@ def all_decided(record: ContestsRecord) -> bool:
     proven = {(spec.workload.name, spec.backend.name): True for spec in specs}
     relations = {*verdicts(contests.rounds([record], "", proven), {})["relation"]}
     return relations != {NOT_COMPARED} and UNDECIDED not in relations
-
-
-def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the energy that accelerators drew for an example, in joules.
-
-    Per example, because speed windows take the same time and do different amounts of work.
-    """
-    joules = runs["steady_accelerator_joules"] / runs["steady_examples"].astype("float64")
-    return runs.assign(joules_per_example=joules)
 
 
 def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:
@@ -225,8 +215,6 @@ def by_seed(series: Series, metric: Metric) -> pd.Series:
     """The values that count of a series, by seed."""
     runs = (series.runs if metric.by_all else series.measured).set_index("seed")
     values = runs[metric.column]
-    if metric.needs:
-        values = values.where(runs[metric.needs].fillna(False).astype(bool))
     return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
@@ -245,10 +233,7 @@ def _lacks(metric: Metric, series: Series) -> str:
     if len(by_seed(series, metric)):
         return ""
     states = run_states.no_speed if metric.speed else run_states.not_completed
-    if words := "; ".join(states(series.runs)):
-        return words
-    too_short = metric.needs and series.measured[metric.column].notna().any()
-    return "speed window too short" if too_short else f"not each run has a {metric.name}"
+    return "; ".join(states(series.runs)) or f"not each run has a {metric.name}"
 
 
 def contenders(rows: pd.DataFrame) -> list[str]:

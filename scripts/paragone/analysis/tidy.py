@@ -28,14 +28,14 @@ from paragone.analysis.columns import (
     machine_label,
     of_others,
 )
-from paragone.analysis.contests import with_speeds
+from paragone.analysis.contests import OF_EPOCHS, with_speeds
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
 from paragone.config.run_spec import cell_of
 from paragone.records import host_metrics, run_metrics
-from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, adequate, by_run
+from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
 from paragone.records.run_record import DataRead, Process, RunRecord
@@ -58,7 +58,8 @@ def tables(
     `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
     the columns that its name gives. `rounds`: the windows of contests; a run of a variant that they timed has
-    its median speed there. `flop`: of training on one example, by workload, as far as they were counted.
+    its median speed there, every other run the speed of its epochs. `flop`: of training on one example, by
+    workload, as far as they were counted.
 
     Raises `UserError` when two records are of the same run.
     """
@@ -78,7 +79,7 @@ def tables(
         runs = with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
     runs = with_share(runs, products)
-    lasted = runs["end_to_end_seconds"] + runs["window_seconds"]
+    lasted = runs["end_to_end_seconds"] + runs["first_steps_seconds"]
     runs["session"] = sessions.numbered(runs["started"], lasted)
     slow = {one.run for one in violations if one.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
@@ -125,7 +126,6 @@ def _run_row(
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model = record.model
-    window = run_metrics.steady(record.window, spec)
     return {
         **_cell(record, experiment),
         "dataset": workload.dataset,
@@ -152,8 +152,9 @@ def _run_row(
         **(_data(record.data) if record.data else {}),
         **(asdict(model) if model else {}),
         **_results(record),
-        **_prefixed("steady", window),
-        "window_adequate": adequate(window),
+        "steady_examples_per_second": run_metrics.epochs_speed(record),
+        "steady_source": OF_EPOCHS,
+        "joules_per_example": run_metrics.joules_per_example(record),
         **_target(run_metrics.time_to_target(record)),
         **_processes(record.processes),
         **_seconds(record),
@@ -216,7 +217,7 @@ def _seconds(record: RunRecord) -> Row:
     parts, whole = run_metrics.parts(record), run_metrics.end_to_end(record)
     if parts is None or whole is None:
         return {}
-    parts["end_to_end"] = whole - parts["window"]  # nobody who trains waits for a measurement
+    parts["end_to_end"] = whole - parts["first_steps"]  # nobody who trains waits for a measurement
     return {f"{part}_seconds": seconds for part, seconds in parts.items()}
 
 
@@ -225,7 +226,6 @@ def _processes(processes: list[Process]) -> Row:
     memory, programs = [each.memory for each in processes], [each.programs for each in processes]
     modes = processes[-1].modes
     machines = dict.fromkeys(map(machine_label, processes))
-    shares = [share for each in processes for share in host_metrics.shares(each).values()]
     return {
         **columns_of_process(first),
         "resumed": any(each.first_epoch > 1 for each in processes),
@@ -236,13 +236,12 @@ def _processes(processes: list[Process]) -> Row:
         "machines": len(machines),
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
-        **of_others(shares),
+        **of_others(host_metrics.share_of_others(each.load) for each in processes),
         "throttled": known(any, (host_metrics.throttled(each.load) for each in processes)),
         "peak_host_bytes": known(max, (each.peak_host_bytes for each in memory)),
         "peak_device_bytes": known(max, (each.peak_device_bytes for each in memory)),
         "programs_compiled": known(sum, (each.compiled if each else None for each in programs)),
         "programs_cached": known(sum, (each.cached if each else None for each in programs)),
-        "steady_accelerator_joules": host_metrics.joules(processes),
         "config_sha256": first.config_sha256,
         **(asdict(first.git) if first.git else {}),
     }

@@ -2,4 +2,4 @@
 
 COLD = ("imports", "devices", "data", "compilation")
 
-PARTS = (*COLD, "train", "evaluate", "checkpoint", "window", "other")
+PARTS = (*COLD, "train", "evaluate", "checkpoint", "first_steps", "other")

@@ -107,7 +107,6 @@ class Plan:
             for name, specs in self.experiments.items()
             for own in [{*map(cell, specs)}]
         }
-        self._in_a_contest = set().union(*in_contests.values())
         # How many records of contests each of them has in this call.
         self.sessions = {name: self._sessions(name, main) for name in self.timed}
         fewest, wanted = min(self.sessions.values(), default=0), config["contest"]["sessions"]
@@ -249,11 +248,6 @@ class Plan:
         """The description of the published weights that a specification starts from, if it does."""
         wanted = spec.workload.initializer == "imagenet"
         return [f"<results>/weights/{spec.workload.model_name}.json"] if wanted else []
-
-    def window(self, run: str) -> dict[str, float]:
-        """The speed window of a run: none where a contest times its cell."""
-        timed = cell(self.runs[run]) in self._in_a_contest
-        return self.config["speed_window"] | ({"seconds": 0} if timed else {})
 
     def first_steps(self, *specs: Spec) -> list[str]:
         """The files that the first steps of some runs are compared with, as far as there are some."""

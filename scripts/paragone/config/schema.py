@@ -324,17 +324,6 @@ class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
 FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table, "stream": Stream}
 
 
-class SpeedWindow(Closed):
-    """Training after the epochs of a run, to measure its speed; the state is restored
-
-    seconds: of training at least; 0 for no window, and no speed
-    limit_seconds: of training at most, for the least number of steps
-    """
-
-    seconds: Annotated[float, Meta(ge=0)]
-    limit_seconds: Positive
-
-
 class Contest(Closed):
     """How long the variants of a question are timed in turn, where an experiment asks for `contests`
 
@@ -754,7 +743,6 @@ class Config(Closed):
     data: Data
     datasets: dict[Word, Dataset]
     seed: Annotated[int, Meta(ge=0, le=2147483647)]
-    speed_window: SpeedWindow
     contest: Contest
     primary: Primary
     baseline: str

@@ -17,8 +17,8 @@ from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, parameter_count, starting
 from paragone.parity import definition, flop
 
-# The steps of a last epoch, which is longer than the others: as in a speed window, an engine may end it early
-# or repeat a batch.
+# The steps of a last epoch, which is longer than the others, as those of contests are: an engine may end it
+# early or repeat a batch.
 LONGER = 9
 
 
@@ -67,7 +67,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
 
 
 def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:
-    """Train an epoch of `LONGER` steps at rates of the last epoch, as a speed window does; loss and score."""
+    """Train an epoch of `LONGER` steps at rates of the last epoch; loss and score."""
     rates = definition.rates(spec, spec.epochs, LONGER)
     during = engine.train_epoch(0, rates, batches, LONGER)
     return [during.loss, during.score]

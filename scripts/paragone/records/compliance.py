@@ -19,11 +19,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.atomic_files import writing
-from paragone.config.run_spec import Spec
 from paragone.records import host_metrics
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
-from paragone.records.run_metrics import LEAST_STEPS, Steady, end_to_end, examples, parts, steady
-from paragone.records.run_record import Activity, Epoch, Load, Process, RunRecord, Timed
+from paragone.records.run_metrics import end_to_end, examples, parts
+from paragone.records.run_record import Epoch, Load, Process, RunRecord
 
 TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
 # invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
@@ -108,7 +107,7 @@ OF_RECORD: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
 @OF_RECORD.rule("clock-sum")
 def clock_sum(record: RunRecord) -> Iterator[Finding]:
-    """The process's own clock against the kernel's, and the window's against its epochs."""
+    """The process's own clock against the kernel's."""
     known, total = parts(record), end_to_end(record)
     if known is None:
         return
@@ -117,8 +116,6 @@ def clock_sum(record: RunRecord) -> Iterator[Finding]:
     elif abs(math.fsum(known.values()) - total) > limit("clock-sum"):
         wrong = f"{total:.3f} s by the kernel's clock, the parts add up to {math.fsum(known.values()):.3f} s"
         yield Finding("processes.age", wrong)
-    if known["window"] < (measured := math.fsum(one.seconds for one in record.window)) - 1e-6:
-        yield Finding("clocks.window", f"{known['window']}, its epochs took {measured}")
 
 
 @OF_RECORD.rule("time-of-day")
@@ -164,34 +161,6 @@ def accuracy(record: RunRecord, row: Epoch) -> Iterator[Finding]:
             yield Finding(f"{split}_accuracy", wrong)
 
 
-@OF_RECORD.rule("window")
-def window(record: RunRecord) -> Iterator[Finding]:
-    """Long enough for a speed, where the run has a window: variants that contests time have none."""
-    found = steady(record.window, record.spec)
-    if found and not adequate(found):
-        yield Finding("window", f"{found.steps} steps in {found.seconds:.1f} s")
-
-
-def adequate(window: Steady | None) -> bool:
-    """Whether a speed window is as long as the rule `window` asks for."""
-    return bool(window and window.seconds >= limit("window") and window.steps >= LEAST_STEPS)
-
-
-@OF_RECORD.of_each("window", "counted")
-def counted(record: RunRecord, found: Timed) -> Iterator[Finding]:
-    """A window has as many updates and batches as steps."""
-    return _counted(found, found.steps, record.spec)
-
-
-def _counted(found: Timed | Window, steps: int, spec: Spec) -> Iterator[Finding]:
-    """What differs from the steps; records that were made before anything was counted break no rule."""
-    if found.batches is not UNSET and found.batches != steps:
-        yield Finding("batches", f"{found.batches} in {steps} steps")
-    several = spec.workload.accumulated
-    if found.updates is not UNSET and abs(found.updates * several - steps) >= several:
-        yield Finding("updates", f"{found.updates} in {steps} steps")
-
-
 @OF_RECORD.rule("weights")
 def weights(record: RunRecord) -> Iterator[Finding]:
     """The weights changed."""
@@ -202,10 +171,10 @@ def weights(record: RunRecord) -> Iterator[Finding]:
 
 @OF_RECORD.of_each("processes", "isolation")
 def isolation(_: RunRecord, process: Process) -> Iterator[Finding]:
-    """Others were idle, in the whole process and in the speed window."""
-    for where, share in host_metrics.shares(process).items():
-        if share is not None and share > limit("isolation"):
-            yield Finding(where, f"others had {share:.3f} of the host's CPU time")
+    """Others were idle, in the whole process."""
+    share = host_metrics.share_of_others(process.load)
+    if share is not None and share > limit("isolation"):
+        yield Finding("load.life", f"others had {share:.3f} of the host's CPU time")
 
 
 @OF_RECORD.of_each("processes", "throttling")
@@ -224,18 +193,14 @@ def epoch_clock(record: RunRecord, process: Process) -> Iterator[Finding]:
     """The process's own clock against the kernel's, epoch by epoch."""
     first = process.first_epoch - 1
     rows = record.epochs[first : first + len(process.epochs)]
-    yield from _apart("epochs", process.epochs, [row.train_seconds for row in rows])
-    if process.window:
-        yield from _apart("window", process.window, [each.seconds for each in record.window])
-
-
-def _apart(where: str, found: list[Activity], own: list[float]) -> Iterator[Finding]:
-    if len(found) != len(own):
-        yield Finding(where, f"{len(found)}, the record has {len(own)}")
-    for number, (one, seconds) in enumerate(zip(found, own, strict=False)):
-        if abs(one.seconds - seconds) > limit("epoch-clock"):
-            wrong = f"{one.seconds:.3f} s by the kernel's clock, {seconds:.3f} s by its own"
-            yield Finding(f"{where}[{number}].seconds", wrong)
+    if len(process.epochs) != len(rows):
+        yield Finding("epochs", f"{len(process.epochs)}, the record has {len(rows)}")
+    for number, (epoch, row) in enumerate(zip(process.epochs, rows, strict=False)):
+        if abs(epoch.seconds - row.train_seconds) > limit("epoch-clock"):
+            wrong = (
+                f"{epoch.seconds:.3f} s by the kernel's clock, {row.train_seconds:.3f} s by its own"
+            )
+            yield Finding(f"epochs[{number}].seconds", wrong)
 
 
 @OF_RECORD.of_each("processes", "clean-code")
@@ -376,7 +341,12 @@ def turns(contest: Contest) -> Iterator[Finding]:
 @OF_CONTEST.of_each("windows", "counted")
 def contest_counted(contest: Contest, window: Window) -> Iterator[Finding]:
     """A turn has as many updates and batches as steps: one of its first epoch, one more of its second."""
-    return _counted(window, window.steps + 2, contest.contestants[window.contestant].spec)
+    steps, spec = window.steps + 2, contest.contestants[window.contestant].spec
+    if window.batches is not UNSET and window.batches != steps:
+        yield Finding("batches", f"{window.batches} in {steps} steps")
+    several = spec.workload.accumulated
+    if window.updates is not UNSET and abs(window.updates * several - steps) >= several:
+        yield Finding("updates", f"{window.updates} in {steps} steps")
 
 
 @OF_CONTEST.rule("isolation")

@@ -58,7 +58,8 @@ class Window(Part, frozen=True):
     `contestant`: its index. It trained an epoch of one step in `first` seconds, then one of `steps` more in
     `seconds`, by the clock of its first worker: the difference is `steps` without the start of an epoch.
     `working`, `sleeping`: CPU seconds of its own workers and of all others meanwhile, by the kernel's clocks
-    of the processes. `updates`, `batches`: of both epochs, see `Timed`; of the worker that did least.
+    of the processes. `updates`, `batches`: in both epochs, those of the weights that the optimizer counted,
+    and those that the engine drew in the protocol's order; of the worker that did least.
     """
 
     round: Count

@@ -1,9 +1,9 @@
-"""What follows from the activity of a host: the share of others, throttling, energy."""
+"""What follows from the activity of a host: the share of others, throttling."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from paragone.records.run_record import Activity, Epoch, Load, Process, RunRecord
+from paragone.records.run_record import Activity, Epoch, Load, RunRecord
 
 
 def other_cpu_share(windows: list[Activity]) -> float | None:
@@ -14,10 +14,9 @@ def other_cpu_share(windows: list[Activity]) -> float | None:
     return lost / total if total else None
 
 
-def shares(process: Process) -> dict[str, float | None]:
-    """The share of others by what is measured there: the whole process, its speed window."""
-    life = [process.load.life] if process.load.life else []
-    return {"load.life": other_cpu_share(life), "window": other_cpu_share(process.window)}
+def share_of_others(load: Load) -> float | None:
+    """Return `other_cpu_share` over the life of a process; None where it is not known."""
+    return other_cpu_share([load.life]) if load.life else None
 
 
 def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
@@ -34,13 +33,6 @@ def throttled(load: Load) -> bool | None:
     if load.life is None:
         return None
     return known(any, [load.life.heat_throttles, load.life.quota_throttled])
-
-
-def joules(processes: list[Process]) -> float | None:
-    """Drawn by accelerators in the speed window on all hosts; None where one host does not measure it."""
-    drawn = [part.accelerator_joules for process in processes for part in process.window]
-    values = [value for value in drawn if value is not None]
-    return sum(values) if drawn and len(values) == len(drawn) else None
 
 
 def known(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:

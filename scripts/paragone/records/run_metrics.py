@@ -1,51 +1,18 @@
-"""What follows from the measurements of a run: divergence, steady throughput, times, FLOP/s."""
+"""What follows from the measurements of a run: divergence, the speed of its epochs, times."""
 
 import math
-from collections.abc import Sequence
 from itertools import accumulate
-from statistics import linear_regression
 
 from msgspec.structs import asdict
 
 from paragone.base.clock_names import PARTS
 from paragone.base.typed_json import Part
-from paragone.config.run_spec import Spec
-from paragone.records.run_record import Epoch, RunRecord, Timed
+from paragone.records.run_record import Epoch, RunRecord
 from paragone.tasks import Task
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
 # targets, multiples of their variance.
 DIVERGED = 1e6
-LEAST_STEPS = 20  # of a speed window; its least seconds are the limit of the rule `window`
-
-
-class Steady(Part, frozen=True):
-    """What a speed window measured: examples/s, and `constant_seconds` per epoch beside its steps.
-
-    `constant_seconds`: None if all epochs have the same length, or are too short to fit both.
-    """
-
-    epochs: int
-    steps: int
-    examples: int
-    seconds: float
-    examples_per_second: float
-    constant_seconds: float | None
-
-
-def steady(window: Sequence[Timed], spec: Spec) -> Steady | None:
-    """Throughput by least squares over the epochs of a speed window, which has whole batches only."""
-    if not window:
-        return None
-    steps = [one.steps for one in window]
-    seconds = [one.seconds for one in window]
-    step, constant = math.fsum(seconds) / sum(steps), None
-    if len(set(steps)) > 1:
-        line = linear_regression(steps, seconds)
-        if line.slope > 0:
-            step, constant = line
-    examples, rate = spec.examples_of(sum(steps)), spec.examples_of(1) / step
-    return Steady(len(window), sum(steps), examples, math.fsum(seconds), rate, constant)
 
 
 class Target(Part, frozen=True):
@@ -141,6 +108,30 @@ def end_to_end(record: RunRecord) -> float | None:
     """
     ages = [process.age for process in record.processes if process.rank == 0]
     return None if None in ages else math.fsum(age for age in ages if age is not None)
+
+
+def epochs_speed(record: RunRecord) -> float | None:
+    """Return the training examples per second of the epochs after the first of each process.
+
+    This is the speed of a run that no contest times. None where no process has trained a second epoch.
+    """
+    later = [epoch for epoch in record.epochs if not first_of_process(record, epoch)]
+    seconds = math.fsum(epoch.train_seconds for epoch in later)
+    return sum(examples(record, epoch) for epoch in later) / seconds if seconds else None
+
+
+def joules_per_example(record: RunRecord) -> float | None:
+    """Return the energy of all accelerators in the training epochs, over their examples.
+
+    None where a host has no counter, or no epoch was trained.
+    """
+    drawn = 0.0
+    for activity in (one for process in record.processes for one in process.epochs):
+        if activity.accelerator_joules is None:
+            return None
+        drawn += activity.accelerator_joules
+    trained = sum(examples(record, epoch) for epoch in record.epochs)
+    return drawn / trained if trained and drawn else None
 
 
 def input_share(epoch: Epoch) -> float | None:

@@ -171,8 +171,8 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     clock since boot; of a process that was killed, those of its last checkpoint. `first_epoch`: 1, or the
     epoch after the checkpoint that it resumed from. `devices`: as the framework names them. `variables`:
     tuning variables in its environment. `config_sha256`, `manifest_sha256`: of the specification and the
-    data manifest that it read. `epochs`, `window`: what its host did in the training of each epoch and in
-    each epoch of the speed window; empty for all but the first process of a host.
+    data manifest that it read. `epochs`: what its host did in the training of each epoch; empty for all but
+    the first process of a host.
     """
 
     rank: Whole
@@ -188,7 +188,6 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     modes: Modes | None = None
     programs: Programs | None = None
     epochs: list[Activity] = field(default_factory=list)
-    window: list[Activity] = field(default_factory=list)
 
 
 class ColdClocks(Part, frozen=True):
@@ -203,27 +202,14 @@ class ColdClocks(Part, frozen=True):
 class Clocks(Part, frozen=True):
     """Seconds of the parts of a run that its epochs do not hold, by the process's own clock.
 
-    `window`: what only measuring needs, the parity gate's first steps and the whole speed window. `other`
-    includes an epoch that was not finished.
+    `first_steps`: those of the parity gate, which only measuring needs. `other` includes an epoch that was
+    not finished.
     """
 
     cold: ColdClocks
     checkpoint: Number
-    window: Number
+    first_steps: Number
     other: Number
-
-
-class Timed(Part, frozen=True):
-    """Training steps, and the seconds that they took together.
-
-    `updates`: of the weights meanwhile, as the optimizer counts them. `batches`: that the engine drew, of
-    those of the protocol's order. Older records have neither.
-    """
-
-    steps: Count
-    seconds: Positive
-    updates: Whole | UnsetType = UNSET
-    batches: Whole | UnsetType = UNSET
 
 
 class Efficiency(Part, frozen=True):
@@ -309,7 +295,6 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     clocks: Clocks | None = None
     efficiency: Efficiency | None = None
     epochs: list[Epoch] = field(default_factory=list)
-    window: list[Timed] = field(default_factory=list)
     digest: Sha256 | None = None
 
     def __post_init__(self) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 import pandas as pd
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import RUN, Series
+from paragone.analysis.grouping import CONTEST, RUN, Series
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
-STEADY = (
-    "Steady: steps in turns of contests, or of a run's speed window; no evaluation, no checkpoints."
-)
+SPEEDS = {
+    CONTEST: "Steady: steps in turns of contests; no evaluation, no checkpoints.",
+    RUN: "Speed of its epochs: the training time of a run's epochs after the first.",
+}
 SHARED_CORES = "Replicas share the cores of one machine."
 
 
@@ -46,6 +47,12 @@ def repeats(counts: Iterable[float], speeds_of: Iterable[Series] = ()) -> str:
         return f"n = 1 {' or '.join(sorted(units))} each: no interval."
     names = " or ".join("runs (seeds)" if unit == RUN else f"{unit}s" for unit in sorted(units))
     return f"Median and {INTERVAL}, n = {n} {names} each."
+
+
+def speeds(series: Iterable[Series]) -> str:
+    """Return what the speeds of these series are."""
+    units = {one.unit for one in series}
+    return " ".join(text for unit, text in SPEEDS.items() if unit in units)
 
 
 def spread(counts: Iterable[float]) -> str:

@@ -35,6 +35,7 @@ _INDEX = (
     ("batch", "batch", "{}"),
     ("seed", "seed", "{}"),
     ("examples/s", "steady_examples_per_second", "{:,.0f}"),
+    ("speed of", "steady_source", "{}"),
     ("end to end s", "end_to_end_seconds", "{:,.1f}"),
     ("quality", "quality", "{}"),
     ("in the test", "final_test_quality", "{:.4f}"),
@@ -49,7 +50,7 @@ class Run:
     record: RunRecord
     state: str
     timeline: list[dict[str, Any]]  # name, seconds and share of the whole, of each part of its time
-    steady: float | None
+    epochs_speed: float | None
     specification: str
     log: str
 
@@ -189,7 +190,6 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
         for name, seconds in parts.items()
         if seconds
     ]
-    window = run_metrics.steady(measured.window, measured.spec)
     log = logs / f"{measured.run}.log"  # records from elsewhere have none
     lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
     specification = yaml.safe_dump(msgspec.to_builtins(measured.spec), sort_keys=False, width=100)
@@ -197,7 +197,7 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
         measured,
         run_states.words_of(measured.status),
         timeline,
-        window.examples_per_second if window else None,
+        run_metrics.epochs_speed(measured),
         specification,
         "\n".join(lines[-_LOG_LINES:]),
     )

@@ -33,7 +33,7 @@ class Ready(Part, frozen=True, tag=True):
 class Trained(Part, frozen=True, tag=True):
     """Of a worker: what the epoch of one step took (`first`), and the epoch of so many more (`seconds`).
 
-    `updates`, `batches`: of both, see `Timed`.
+    `updates`, `batches`: in both, see `contest_record.Window`.
     """
 
     steps: Count

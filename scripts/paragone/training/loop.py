@@ -42,7 +42,6 @@ from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.progress import Progress
 from paragone.training.results import SAMPLES, data_read
-from paragone.training.speed_window import SpeedWindow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +66,9 @@ class Worker:
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Worker):
-    """A worker that trains to the end: also where its checkpoints are, and how its speed is measured."""
+    """A worker that trains to the end: also where its checkpoints are."""
 
     checkpoints: Checkpoints
-    speed_window: SpeedWindow | None = None
 
 
 @dataclass
@@ -101,7 +99,6 @@ class _Measured:
     first_epoch: int = 1
     modes: Modes | None = None
     epochs: list[Activity] = field(default_factory=list)
-    window: list[Activity] = field(default_factory=list)
 
 
 def train(run: Run) -> Result:
@@ -185,12 +182,6 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
             done = Trained(record.epochs, [*earlier, *here], ledger.seconds)
             run.checkpoints.save(epoch.epoch, engine.save, done)
     result.peak_device_bytes = engine.peak_device_memory()
-    if run.speed_window and record.status == "completed":
-        ledger.switch("window")
-        record.window, measured.window = run.speed_window.measure(
-            engine, spec, dataset, record.epochs[-1], ledger, run.host
-        )
-        progress.window_done(record.window)
     ledger.switch("other")
     record.model = replace(model, final_weights=digest(engine.weights()))
     if dataset.class_names and dataset.test_labels.ndim == 1:
@@ -222,7 +213,7 @@ def warm_up(worker: Worker) -> FirstSteps | None:
         engine.warm_up(spec.learning_rates(1, 1)[0], *noise)
     if worker.expected_steps is None:
         return None
-    ledger.switch("window")
+    ledger.switch("first_steps")
     return _first_steps(worker, worker.expected_steps)
 
 
@@ -233,7 +224,6 @@ def _processes(run: Run, measured: _Measured) -> list[Process]:
         here[run.world.rank],
         modes=measured.modes,
         epochs=[*measured.epochs],
-        window=[*measured.window],
     )
     return here
 

@@ -1,8 +1,7 @@
 """The parity gate's observation of a backend: one pass, and a short run through the training loop.
 
 The run has three epochs of a few steps. Around them is all that surrounds those of any run: a warm-up, first
-steps, checkpoints, a speed window, and a second start that resumes at the last epoch. None of it may change
-what is learned.
+steps, checkpoints, and a second start that resumes at the last epoch. None of it may change what is learned.
 """
 
 import os
@@ -28,10 +27,9 @@ from paragone.parity import definition, reference
 from paragone.parity.compare import FLOORS, Observation, largest, of_arrays, of_metrics, rounding
 from paragone.parity.first_steps import GROUPS
 from paragone.records.run_record import MeasuringProcess, Process, RunRecord
-from paragone.training.checkpoints import ALONE, Checkpoints
+from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
-from paragone.training.speed_window import SpeedWindow
 
 LEAST = 2  # examples of a replica in a step of the gate: batch norm needs two
 
@@ -146,7 +144,6 @@ class _Subject:
             pretrained=pretrained,
             expected_steps=_asking_for_a_step(folder),
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
-            speed_window=SpeedWindow(0.0, 0.0, ALONE),
         )
 
     def _quicken(self) -> None:

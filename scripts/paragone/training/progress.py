@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from paragone.config.run_spec import Spec
-from paragone.records.run_metrics import steady
-from paragone.records.run_record import Epoch, Timed
+from paragone.records.run_record import Epoch
 from paragone.tasks import METRICS
 
 SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
@@ -61,14 +60,6 @@ class Progress:
             f"{self._examples / row.train_seconds:,.0f} examples/s, "
             f"test {metric} {math.nan if quality is None else quality:.4f}, {_clock(left)} left"
         )
-
-    def window_done(self, window: list[Timed]) -> None:
-        """Report the speed window."""
-        if found := steady(window, self._spec):
-            self.say(
-                f"speed window: {found.examples_per_second:,.0f} examples/s, {found.steps} steps in "
-                f"{found.seconds:.1f} s"
-            )
 
 
 def _clock(seconds: float) -> str:

@@ -70,7 +70,7 @@ def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
     return Clocks(
         cold=ColdClocks(**{part: seconds[part] for part in COLD}),
         checkpoint=seconds["checkpoint"],
-        window=seconds["window"],
+        first_steps=seconds["first_steps"],
         other=seconds["other"] + unfinished,
     )
 

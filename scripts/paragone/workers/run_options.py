@@ -20,8 +20,6 @@ _READING: Options = {
 # Of a worker that trains to the end.
 _TRAINING: Options = {
     "checkpoints": (Path, True, "folder to resume from"),
-    "window-seconds": (float, False, "length of the speed window; none without it, or if 0"),
-    "window-limit": (float, False, "seconds that it may take for its least number of steps"),
     "place": (int, False, "place of this run in the order of all, from 1 on"),
     "places": (int, False, "how many runs this order has"),
     "record": (Path, True, "record.json to write"),

@@ -67,7 +67,7 @@ def chart(points: pd.DataFrame) -> Chart:
 
 def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list[str]:
     """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
-    texts, runs = [footnotes.STEADY], inputs.runs
+    texts, runs = [footnotes.speeds(inputs.series)], inputs.runs
     if (points["panel"] == "published").any():
         texts.append("Published on other hardware: compare the shape, not the height.")
     settings = sorted(set(runs["model_settings"].dropna()))

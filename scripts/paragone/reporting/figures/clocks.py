@@ -1,4 +1,4 @@
-"""Where the seconds of a run go, without the speed window: cold parts, training, evaluation, the rest."""
+"""Where the seconds of a run go: cold parts, training, evaluation, the rest."""
 
 import pandas as pd
 from matplotlib.axes import Axes

@@ -68,7 +68,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     known = points.dropna(subset=SPEED)
     names = list(series.index)
     units = " or ".join(sorted({one.unit for one in inputs.series}))
-    remarks = [footnotes.STEADY, footnotes.repeats(series["n"], inputs.series)]
+    remarks = [footnotes.speeds(inputs.series), footnotes.repeats(series["n"], inputs.series)]
     remarks += [PEAK] if inputs.runs[SHARE].notna().any() else []
     if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
         remarks.append(footnotes.SHARED_CORES)

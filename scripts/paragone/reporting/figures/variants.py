@@ -108,7 +108,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles = [*legend_row(f"one {units}", "geometric mean"), band]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(
-        width, height, inputs.title, inputs.runs, [remark, footnotes.STEADY], handles
+        width, height, inputs.title, inputs.runs, [remark, footnotes.speeds(inputs.series)], handles
     )
     shape = {"squeeze": False, "height_ratios": heights}
     grid = frame.subplots(len(works), len(columns), **shape)
