@@ -86,6 +86,7 @@ def tables(
     unproven |= runs["run"].isin(slow)
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA
+    runs.loc[runs["steady_examples_per_second"].isna(), "steady_source"] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), EPOCH_SPEED_COLUMNS] = pd.NA
     order = ["workload", "backend", *SIZE, "seed", "run"]
     return (
