@@ -1,48 +1,46 @@
-# Figures and tables: one rule made for each of PLAN.exhibits (scripts/paragone/config/plan.py), since a caption
-# must be known when the rule is parsed; and the answers made from tables. They read tidy tables, never records.
+# Figures and tables: one job for each section of PLAN.sections (scripts/paragone/config/plan.py). Its rule is made
+# in a loop, since captions must be known when a rule is parsed. And the answers made from tables.
 
 # The first file of each is shown in Snakemake's report. A table's JSON is for answers, page and paper.
-MADE = {
-    FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
-    TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "json")),
-}
+SUFFIXES = {FIGURES: ("svg", "pdf", "png", "csv"), TABLES: ("csv", "md", "json")}
 
 
-for kind, name in [(kind, name) for kind, rows in PLAN.exhibits.items() for name in rows]:
-    exhibit = PLAN.exhibits[kind][name]
-    verb, program, doing, suffixes = MADE[kind]
-    shown, *others = [f"<results>/{kind}/{{experiment}}/{name}.{suffix}" for suffix in suffixes]
+for section in filter(PLAN.exhibits_of, PLAN.sections):
+    exhibits = PLAN.exhibits_of(section)
 
     rule:
         name:
-            f"{verb}_{name}"
+            f"draw_{section}"
         input:
-            unpack(PLAN.inputs_of(exhibit)),
+            PLAN.read_by(section),
         output:
-            report(
-                shown,
-                caption=PLAN.caption(kind, name),
-                category=lambda wildcards: PLAN.title(wildcards.experiment),
-                labels={kind.removesuffix("s"): exhibit.label},
-            ),
-            others,
+            [
+                report(
+                    f"<results>/{kind}/{section}/{name}.{SUFFIXES[kind][0]}",
+                    caption=PLAN.caption(kind, name),
+                    category=PLAN.title(section),
+                    labels={kind.removesuffix("s"): exhibit.label},
+                )
+                for kind, name, exhibit in exhibits
+            ],
+            [
+                f"<results>/{kind}/{section}/{name}.{suffix}"
+                for kind, name, _ in exhibits
+                for suffix in SUFFIXES[kind][1:]
+            ],
         log:
-            f"<results>/logs/{kind}/{{experiment}}/{name}.log",
-        priority: reading
+            f"<results>/logs/exhibits/{section}.log",
+        priority: 1 if section == PLAN.primary else LAST
         conda:
             "../envs/workflow.yaml"
         params:
-            code=PLAN.code(program, None, f"paragone.reporting.{kind}.{name}"),
-            name=name,
-            files=PLAN.files_of(exhibit),
-            options=PLAN.options_of(exhibit),
+            code=PLAN.code_of_exhibits(section),
+            job=PLAN.drawing_of(section),
+            results=subpath(output[0], ancestor=3),
         message:
-            f"{doing} {exhibit.label} of {{wildcards.experiment}}"
+            f"Drawing and tabulating {section}"
         shell:
-            r"""
-            python {params.code[0]:q} {params.name:q} {params.files:q} {params.options:q} \
-                --output {output:q} >{log:q} 2>&1
-            """
+            "python {params.code[0]:q} {params.job:q} --results {params.results:q} >{log:q} 2>&1"
 
 
 rule answers:

@@ -4,7 +4,6 @@ tests/unit/test_plan_of_calls.py holds the one count made by hand.
 """
 
 import copy
-from collections import Counter
 from typing import Any
 
 from snakemake.utils import update_config
@@ -57,9 +56,13 @@ class Plan(plan.Plan):
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
         return [(folder, name) for folder, block in self.sections.items() for name in block[kind]]
 
-    def drawn(self) -> Counter:
-        """Jobs of each rule that draws."""
-        return Counter(f"plot_{name}" for _, name in self.names("figures"))
+    def drawn(self, figure: str = "") -> dict[str, int]:
+        """Jobs of the rules that draw and tabulate: of all, or those of one figure."""
+        return {
+            f"draw_{section}": 1
+            for section, block in self.sections.items()
+            if (figure in block["figures"] if figure else block["figures"] or block["tables"])
+        }
 
     def jobs(self) -> dict[str, int]:
         """Jobs of each rule when nothing is there yet."""
@@ -80,5 +83,4 @@ class Plan(plan.Plan):
             "contests": len(self.timed),
             "first_answer": len(self.early_answers()) - 1,
             **self.drawn(),
-            **Counter(f"tabulate_{name}" for _, name in self.names("tables")),
         }

@@ -38,14 +38,12 @@ def bundle(smoke, results, tmp_path_factory) -> Checkout:
 
 
 def test_nothing_is_measured_fetched_or_serialized_again(bundle):
-    """Nor is a table made that no figure needs, where only figures are asked for."""
     left_out = measured(PLAN.jobs()) | EARLY
     reading = {name: count for name, count in PLAN.jobs().items() if name not in left_out}
     assert bundle.jobs(*LINE, *ALONE) == reading
     assert bundle.jobs(*LINE) == reading | EARLY
     jobs = bundle.jobs("figures", *LINE[1:])
     assert jobs.keys() - {"figures"} <= reading.keys()
-    assert not [name for name in jobs if name.startswith("tabulate_")]
 
 
 def test_figures_and_tables_are_to_the_byte_what_the_measuring_machine_drew(bundle, results):

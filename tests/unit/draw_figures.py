@@ -1,7 +1,6 @@
-"""Draws figures of records made for the tests: with the program, or with the functions it calls."""
+"""Draws figures of records made for the tests."""
 
 import io
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -18,13 +17,12 @@ from make_records import (
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from workspace import FOLDERS, arguments
+from workspace import FOLDERS
 
-import plot
 from paragone.analysis import tidy
 from paragone.records import parity_reports
 from paragone.reporting import style
-from paragone.reporting.figures import load
+from paragone.reporting.figures import load, write
 from paragone.reporting.inputs import Inputs
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
@@ -91,11 +89,11 @@ class Drawing:
     def draw(
         self, name: str, suffixes: tuple[str, ...] = ("svg",)
     ) -> tuple[list[Path], pd.DataFrame]:
-        """The files that the program writes, and what its sidecar holds."""
-        paths = [self.folder / "out" / f"{name}.{suffix}" for suffix in (*suffixes, "csv")]
-        about = {"title": "A title", "settings": json.dumps(self.settings), "output": paths}
-        plot.main([name, *arguments(labels=LABELS, palette=PALETTE, **about, **self.files)])
-        return paths[:-1], pd.read_csv(paths[-1])
+        """The files that are written, and what its sidecar holds."""
+        folder = self.folder / "out"
+        write(name, self.inputs(), folder, [f".{suffix}" for suffix in suffixes])
+        paths = [folder / f"{name}.{suffix}" for suffix in suffixes]
+        return paths, pd.read_csv(folder / f"{name}.csv")
 
 
 def texts_of(figure: Figure) -> str:

@@ -14,13 +14,11 @@ from make_records import (
     write_parity,
     write_records,
 )
-from make_tables import beside
-from workspace import FOLDERS, ROOT, arguments
+from workspace import CONFIG, FOLDERS, ROOT, arguments
 
 import answer
-import plot
+import draw
 import write_page
-import write_table
 from paragone.analysis import tidy
 from paragone.records import parity_reports
 
@@ -62,15 +60,20 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])
     tidy.write(runs, in_tables / "runs.parquet")
-    settings = json.dumps({"primary": {"experiment": EXPERIMENT, "metric": "speed"}})
-    about = arguments(title=TITLE, labels=LABELS, palette=PALETTE, settings=settings, **files)
-    for program, kind, names, suffixes in (
-        (plot, "figures", FIGURES, ("svg", "pdf", "csv")),
-        (write_table, "tables", TABLES, ("csv", "json")),
-    ):
-        for name in names:
-            outputs = [folder / kind / EXPERIMENT / f"{name}.{suffix}" for suffix in suffixes]
-            program.main([name, *about, *beside(EXPERIMENT), *arguments(output=outputs)])
+    job = {
+        "section": EXPERIMENT,
+        "title": TITLE,
+        "figures": {name: ["runs", "epochs"] for name in FIGURES},
+        "tables": {name: ["runs", "epochs"] for name in TABLES},
+        "runs": [],
+        "settings": {"primary": {"experiment": EXPERIMENT, "metric": "speed"}},
+        "published": EXPERIMENT,
+        "paper": str(FOLDERS[EXPERIMENT]),
+        "margins": CONFIG["margins"],
+        "labels": LABELS,
+        "palette": PALETTE,
+    }
+    draw.main([json.dumps(job), *arguments(results=folder)])
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")

@@ -1,15 +1,16 @@
-"""Runs the program that writes tables."""
+"""Writes tables of records made for the tests."""
 
-import json
 import math
 from pathlib import Path
 
 import pandas as pd
+from judge_rows import MARGINS
 from make_records import LABELS
-from workspace import CONFIG, FOLDERS, arguments
+from workspace import FOLDERS
 
-import write_table
 from paragone.analysis import tidy
+from paragone.reporting import tables
+from paragone.reporting.inputs import Inputs
 
 FORMATS = {"csv": "csv", "markdown": "md", "cells": "json"}  # and suffixes
 
@@ -37,25 +38,23 @@ def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFram
     return table.assign(**SHARED | of_metric | columns)
 
 
-def write(folder: Path, name: str, *options: object, **files: object) -> dict[str, Path]:
+def write(
+    folder: Path, name: str, beside: str = "", settings: dict | None = None, **files: object
+) -> dict[str, Path]:
     """Write the table `name` into `folder`; the file of each format.
 
-    `files`: by kind of input; one that is a table is written first. `options`: further ones.
+    `beside`: the experiment whose published rows it shows. `files`: by kind of input; one that is a table is
+    written first.
     """
-    outputs = {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
-    settings = json.dumps({"primary": {"experiment": "another", "metric": "speed"}})
-    line = [name, *arguments(labels=LABELS, title="A title", settings=settings), *map(str, options)]
+    settings = settings or {"primary": {"experiment": "another", "metric": "speed"}}
+    paths = {}
     for kind, given in files.items():
         if isinstance(given, pd.DataFrame):
             path = folder / f"{kind}.parquet"
             tidy.write(given, path)
             given = path
-        line += arguments(**{kind: given})
-    write_table.main(line + arguments(output=[*outputs.values()]))
-    return outputs
-
-
-def beside(experiment: str) -> list[str]:
-    """The options of a table that shows published rows."""
-    of_paper = {"paper": FOLDERS[experiment], "published_experiment": experiment}
-    return arguments(**of_paper, margins=json.dumps(CONFIG["margins"]))
+        paths[kind] = [given]
+    published = (FOLDERS.get(beside), beside, MARGINS)
+    inputs = Inputs("A title", paths, LABELS, {}, settings, *published)
+    tables.write(name, inputs, folder)
+    return {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}

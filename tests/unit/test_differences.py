@@ -1,6 +1,5 @@
 """Which of two backends is better: verdicts by hand, families, and what several pairs say together."""
 
-import json
 import math
 
 import pandas as pd
@@ -258,7 +257,7 @@ def test_a_diverged_run_has_no_steady_speed():
 
 def test_table_has_families_and_no_names_of_runs(tmp_path):
     runs = tabulated(speeds({"torch": [1.0], "torch-xla": [2.0]}))
-    outputs = write(tmp_path, "differences", f"--settings={json.dumps(SETTINGS)}", runs=runs)
+    outputs = write(tmp_path, "differences", settings=SETTINGS, runs=runs)
     text = outputs["markdown"].read_text()
     assert "one pair of runs has no variance" in text
     families = pd.read_csv(outputs["csv"]).set_index("metric")["family"].to_dict()

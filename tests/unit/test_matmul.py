@@ -10,7 +10,7 @@ import pytest
 from draw_figures import Drawing
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
 from make_records import FLOP, PROVEN, make_record, typed
-from make_tables import beside, write
+from make_tables import write
 from workspace import CONFIG, PAPERS, call, command, refused, succeed
 
 from paragone.analysis import product_tables, tidy, verdicts
@@ -157,8 +157,7 @@ def test_the_peak_is_the_highest_median_of_a_square():
 
 
 def test_published_times_are_compared_with_those_of_their_device(tmp_path):
-    options = beside("device_matmul")
-    written = write(tmp_path, "matmul_comparison", *options, products=varied_table())
+    written = write(tmp_path, "matmul_comparison", "device_matmul", products=varied_table())
     found = pd.read_csv(written["csv"]).set_index("system")
     cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
     assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")
@@ -187,7 +186,7 @@ ROWS = PAPERS[REFERENCE].published[REFERENCE].rows
 
 
 def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_path):
-    written = write(tmp_path, REFERENCE, *beside(REFERENCE), products=varied_table())
+    written = write(tmp_path, REFERENCE, REFERENCE, products=varied_table())
     found = pd.read_csv(written["csv"])
     assert len(found) == len(ROWS) + 5
     assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}

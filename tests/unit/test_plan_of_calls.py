@@ -1,8 +1,7 @@
 """The plan of a call as data: which runs, files and options a config asks for, and what it refuses."""
 
 import copy
-import json
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -106,14 +105,10 @@ def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(de
         read = {each: default.reads[each](section) for each in exhibit.reads}
         beside = default.sections[section].get("published", "")
         assert all(files for each, files in read.items() if each != "published" or beside)
-        options = default.options(exhibit, section)
-        title = options[options.index("--title") + 1]
-        assert title == default.sections[section]["title"]
-        assert ("--margins" in options) is ("published" in exhibit.reads)
-        if exhibit.settings:
-            settings = json.loads(options[options.index("--settings") + 1])
-            assert [*settings] == [*exhibit.settings]
-            assert None not in settings.values()
+        assert {*chain(*read.values())} <= {*default.read_by(section)}
+        drawing = default.drawing(section)
+        assert drawing[kind][name] == exhibit.reads
+        assert None not in {name: drawing["settings"][name] for name in exhibit.settings}.values()
         assert Path(ROOT / "rules" / default.caption(kind, name)).is_file()
 
 

@@ -8,7 +8,7 @@ import pytest
 import scipy
 from judge_rows import MARGINS, REUTERS, of, tabulated, with_accuracy
 from make_records import make_record
-from make_tables import beside, write
+from make_tables import write
 from workspace import ROOT
 
 from paragone.analysis import published, verdicts
@@ -229,7 +229,7 @@ def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     made = with_accuracy([0.8700, 0.8720]) + with_accuracy([0.2], backend="torch-xla")
     runs, epochs = tabulated(made)
-    files = write(tmp_path, "comparison", *beside("tpu_fashion_conv"), runs=runs, epochs=epochs)
+    files = write(tmp_path, "comparison", "tpu_fashion_conv", runs=runs, epochs=epochs)
     table = pd.read_csv(files["csv"])
     outcome = table[table["metric"].isin(published.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}

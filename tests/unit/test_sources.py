@@ -45,7 +45,7 @@ def test_nothing_depends_on_more_than_it_uses():
     folder = "scripts/paragone/reporting/figures"
     modules = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
     for name in modules:
-        listed = names("plot.py", f"paragone.reporting.figures.{name}")
+        listed = names("draw.py", f"paragone.reporting.figures.{name}")
         own = {f"{folder}/{each}.py" for each in modules} & set(listed)
         assert own == {f"{folder}/{name}.py"}
         assert "scripts/paragone/reporting/style.py" in listed

@@ -183,7 +183,7 @@ class Plan:
         logs = Path(self.config["pathvars"]["results"], "logs")
         lines = (
             line
-            for pattern in ("data/**/serialize.log", "figures/*/*.log", "paper.log")
+            for pattern in ("data/**/serialize.log", "exhibits/*.log", "paper.log")
             for path in sorted(logs.glob(pattern))
             if path.stat().st_mtime >= since
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -354,34 +354,49 @@ class Plan:
             for suffix in suffixes or FORMATS[kind]
         ]
 
-    def inputs_of(self, exhibit: Exhibit) -> Callable[[Any], dict[str, list[str]]]:
-        """The input function of a figure's or table's rule: what it reads, by kind."""
-        return lambda wildcards: {
-            kind: self.reads[kind](wildcards.experiment) for kind in exhibit.reads
+    def exhibits_of(self, section: str) -> list[tuple[str, str, Exhibit]]:
+        """The kind, name and declaration of each figure and table of a section."""
+        return [
+            (kind, name, exhibits[name])
+            for kind, exhibits in self.exhibits.items()
+            for name in self.sections[section][kind]
+        ]
+
+    def read_by(self, section: str) -> list[str]:
+        """The files that the figures and tables of a section read."""
+        kinds = {kind for _, _, exhibit in self.exhibits_of(section) for kind in exhibit.reads}
+        return [path for kind in sorted(kinds) for path in self.reads[kind](section)]
+
+    def code_of_exhibits(self, section: str) -> list[str]:
+        """The program that draws and tabulates a section, with the modules of its figures and tables."""
+        exhibits = self.exhibits_of(section)
+        modules = [f"paragone.reporting.{kind}.{name}" for kind, name, _ in exhibits]
+        return self.code("draw.py", None, *modules)
+
+    def drawing_of(self, section: str) -> Callable[[Any], str]:
+        """The params function that says what is drawn and tabulated of a section. It is a function, because
+        Snakemake takes braces in a text for wildcards."""
+        return lambda _: json.dumps(self.drawing(section))
+
+    def drawing(self, section: str) -> dict[str, Any]:
+        """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Job`."""
+        block, exhibits = self.sections[section], self.exhibits_of(section)
+        settings = {key for _, _, exhibit in exhibits for key in exhibit.settings}
+        return {
+            "section": section,
+            "title": block["title"],
+            **{
+                kind: {name: exhibit.reads for of, name, exhibit in exhibits if of == kind}
+                for kind in self.exhibits
+            },
+            "runs": self.runs_of(section) if section in self.experiments else [],
+            "settings": {key: block.get(key, self.config.get(key)) for key in sorted(settings)},
+            "published": block.get(PUBLISHED, ""),
+            "paper": next((str(paper.folder) for paper in self._paper_of[section]), None),
+            "margins": self.config["margins"],
+            "labels": {name: each["label"] for name, each in self.config["backends"].items()},
+            "palette": {name: each["color"] for name, each in self.config["backends"].items()},
         }
-
-    def files_of(self, exhibit: Exhibit) -> Callable[[Any, Any], list[str]]:
-        """The params function that names what a figure or table reads, as options of its program."""
-        kinds = [kind for kind in exhibit.reads if kind != PUBLISHED]
-        return lambda _, input: [word for kind in kinds for word in (f"--{kind}", *input.get(kind))]
-
-    def options_of(self, exhibit: Exhibit) -> Callable[[Any], list[str]]:
-        """The params function of its other options. It is apart from `files_of`, because Snakemake does not
-        rerun a job where params that depend on `input` change."""
-        return lambda wildcards: self.options(exhibit, wildcards.experiment)
-
-    def options(self, exhibit: Exhibit, section: str) -> list[str]:
-        """The options of a figure's or table's program that come from the config."""
-        block = self.sections[section]
-        options = ["--title", block["title"]]
-        if PUBLISHED in exhibit.reads:
-            options += [f"--published-experiment={block.get(PUBLISHED, '')}"]
-            options += [f"--paper={paper.folder}" for paper in self._paper_of[section]]
-            options += ["--margins", json.dumps(self.config["margins"])]
-        if exhibit.settings:
-            settings = {key: block.get(key, self.config.get(key)) for key in exhibit.settings}
-            options += ["--settings", json.dumps(settings)]
-        return options + self.labels()
 
     def labels(self) -> list[str]:
         """The options that name the label and the color of every backend, and the baseline."""

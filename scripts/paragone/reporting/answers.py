@@ -436,7 +436,7 @@ def _read(path: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
+        raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
     texts = [name for name in _TEXTS if name in table]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
 
@@ -447,7 +447,7 @@ def published_in(path: Path) -> list[PublishedRun]:
         found = json.loads(path.read_text("utf-8")).get("published_runs", [])
         return msgspec.convert(found, list[PublishedRun])
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
+        raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
 
 
 def read(path: Path) -> list[Section]:

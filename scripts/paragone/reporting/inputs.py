@@ -1,14 +1,14 @@
-"""What figures and tables read: files named on the command line, each read when it is first used."""
+"""What figures and tables read: files that a job names, each read when it is first used."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
-from msgspec.json import Decoder
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
@@ -18,7 +18,7 @@ from paragone.base.errors import UserError
 from paragone.config.numbers import SPREAD, Published, numbers_of, read_numbers
 from paragone.config.schema import Margin
 
-# Kinds of files that a figure or table may read, each an option `--<kind> FILE ...`.
+# Kinds of files that a figure or table may read.
 FILES = {
     "runs": "runs.parquet: one row per run, of one experiment or of several",
     "epochs": "epochs.parquet: one row per epoch, of one experiment or of several",
@@ -102,10 +102,8 @@ class Inputs:
         if not self.published_experiment:
             return Published([], {}, [])
         if self.paper is None:
-            raise UserError("--paper: missing; name the folder of the paper")
-        return numbers_of(
-            read_numbers(self.paper), self.published_experiment, "--published-experiment"
-        )
+            raise UserError("paper: missing; name the folder of the published numbers")
+        return numbers_of(read_numbers(self.paper), self.published_experiment, "published")
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -116,28 +114,45 @@ class Inputs:
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
-            raise UserError(f"--{name}: missing; this figure or table reads {FILES[name]}")
+            raise UserError(f"{name}: missing in what it reads; {FILES[name]}")
         return self.files[name]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all figures and tables to a program."""
-    parser.add_argument("name", help="name of the figure or table")
-    parser.add_argument("--title", required=True)
-    for name, text in FILES.items():
-        parser.add_argument(f"--{name}", type=Path, nargs="*", default=[], help=text)
-    add_labels(parser)
-    parser.add_argument("--paper", type=Path, metavar="FOLDER", help="of published numbers")
-    parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
-    parser.add_argument(
-        "--margins", type=Decoder(dict[str, Margin]).decode, default={}, help="of the config, JSON"
-    )
-    parser.add_argument(
-        "--settings",
-        type=Decoder(dict[str, Any]).decode,
-        default={},
-        help="values of the config, JSON",
-    )
+class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is drawn and tabulated of a section: the figures and tables, by name the kinds of files they read.
+
+    `runs`: the names of its runs; `published`: whose numbers in the folder `paper` to compare with. The other
+    fields are those of `Inputs`.
+    """
+
+    section: str
+    title: str
+    figures: dict[str, list[str]]
+    tables: dict[str, list[str]]
+    runs: list[str]
+    settings: dict[str, Any]
+    published: str
+    paper: str | None
+    margins: dict[str, Margin]
+    labels: dict[str, str]
+    palette: dict[str, str]
+
+    def inputs(self, results: Path, reads: Iterable[str]) -> Inputs:
+        """Return what a figure or table is made from that reads these kinds of files of the results."""
+        table = results / "tables" / self.section
+        files = {kind: [table / f"{kind}.parquet"] for kind in ("runs", "epochs", "rounds")}
+        files["products"] = [results / "tables/device_matmul/matmul.parquet"]
+        files["predictions"] = [results / f"runs/{run}/predictions.npz" for run in self.runs]
+        return Inputs(
+            self.title,
+            {kind: paths for kind, paths in files.items() if kind in reads},
+            self.labels,
+            self.palette,
+            self.settings,
+            Path(self.paper) if self.paper else None,
+            self.published,
+            self.margins,
+        )
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
@@ -145,20 +160,6 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", default="", help="backend that others are compared with")
     for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
         parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
-
-
-def from_options(options: argparse.Namespace) -> Inputs:
-    """Return the inputs that a command line names."""
-    return Inputs(
-        title=options.title,
-        files={name: getattr(options, name) for name in FILES},
-        labels=dict(options.labels),
-        palette=dict(options.palette),
-        settings=options.settings,
-        paper=options.paper,
-        published_experiment=options.published_experiment,
-        margins=options.margins,
-    )
 
 
 def pair(text: str) -> tuple[str, str]:

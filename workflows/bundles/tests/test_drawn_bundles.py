@@ -178,5 +178,5 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     pack(tmp_path / "theirs", paths, theirs, *has, "free", tmp_path / "a.zip")
     text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
-    assert "plot_throughput" in text
-    assert "plot_my_figure" not in text
+    assert f"figures/{EXPERIMENT}/throughput.svg" in text
+    assert f"figures/{EXPERIMENT}/my_figure.svg" not in text

@@ -1,13 +1,18 @@
 """Figures, a module each: `points(inputs)` returns what is drawn, `draw(points, inputs)` the figure.
 
-`plot.py` writes the points, a table, next to the figure; columns whose names begin with an underscore are for
-`draw` alone. `chart(points)`, if a module has it, returns the interactive chart of the page.
+`write` saves the points, a table, next to the figure; columns whose names begin with an underscore are for
+`draw` alone.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from paragone.analysis import tidy
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.reporting import fonts, style
+from paragone.reporting.inputs import Inputs
 
 __path__ = plugins.extended(__path__, "reporting/figures")
 
@@ -21,3 +26,17 @@ def load(name: str) -> Any:
     if name not in known:
         raise UserError(f"{name!r} is none of the figures: {', '.join(known)}")
     return plugins.load("reporting/figures", name, "points", "draw")
+
+
+def write(
+    name: str, inputs: Inputs, folder: Path, suffixes: Sequence[str] = (".svg", ".pdf", ".png")
+) -> None:
+    """Draw a figure into a folder, in a file per suffix, and save its points as CSV."""
+    figure = load(name)
+    points = figure.points(inputs)
+    columns = points.select_dtypes(["object", "string"]).to_numpy().ravel()
+    texts = (text for text in columns if isinstance(text, str))
+    fonts.use_fonts_for([inputs.title, *inputs.labels.values(), *texts])
+    style.save(figure.draw(points, inputs), [folder / f"{name}{suffix}" for suffix in suffixes])
+    shown = points.loc[:, ~points.columns.str.startswith("_")]
+    tidy.write(shown, folder / f"{name}.csv")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.reporting import markup
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
 from paragone.reporting.tables import pairs, published, runs
@@ -34,3 +35,8 @@ def load(name: str) -> Callable[[Inputs], Table]:
         raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
     table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name, "table").table
     return table
+
+
+def write(name: str, inputs: Inputs, folder: Path) -> None:
+    """Write a table into a folder as CSV, Markdown and JSON."""
+    markup.write(load(name)(inputs), [folder / f"{name}.{end}" for end in ("csv", "md", "json")])
