@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark the tests of tests/nightly as nightly."""
     if item.nodeid.startswith("tests/nightly/"):
         item.add_marker("nightly")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def elsewhere(tmp_path_factory) -> Iterator[None]:
+    """Work in an empty folder: `results` and `data` of the checkout are the user's."""
+    checkout = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
+    yield
+    os.chdir(checkout)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ tests/unit/test_plan_of_calls.py holds the one count made by hand.
 """
 
 import copy
+import os
 from typing import Any
 
 from snakemake.utils import update_config
@@ -15,6 +16,11 @@ from paragone.config.run_spec import Spec
 # The rules that measure; what else a call does is tabulated, drawn and compared.
 GATE = ("probe", "first_steps")
 MEASURING = ("fetch", "serialize", "pretrained", "train", "contests", "measure_products", *GATE)
+
+# What `make test` runs of the smoke preset, by tests/run.sh: the primary question, and two of papers.
+SMOKE: dict[str, Any] = {}
+if os.environ.get("PARAGONE_SMOKE") == "short":
+    SMOKE = {"only": ["one_device", "tpu_fashion_conv", "reuters_strategies"]}
 
 ONCE = ("all", "join", "answers", "page", "page_so_far", "collect_products")
 
@@ -54,13 +60,13 @@ class Plan(plan.Plan):
 
     def names(self, kind: str) -> list[tuple[str, str]]:
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
-        return [(folder, name) for folder, block in self.sections.items() for name in block[kind]]
+        return [(folder, name) for folder, block in self.shown().items() for name in block[kind]]
 
     def drawn(self, figure: str = "") -> dict[str, int]:
         """Jobs of the rules that draw and tabulate: of all, or those of one figure."""
         return {
             f"draw_{section}": 1
-            for section, block in self.sections.items()
+            for section, block in self.shown().items()
             if (figure in block["figures"] if figure else block["figures"] or block["tables"])
         }
 
@@ -84,3 +90,8 @@ class Plan(plan.Plan):
             "first_answer": len(self.early_answers()) - 1,
             **self.drawn(),
         }
+
+
+def smoke() -> Plan:
+    """The plan of the smoke run."""
+    return Plan("smoke", config=DEFAULTS | SMOKE)

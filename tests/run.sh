@@ -2,7 +2,10 @@
 # One tier of the tests (tests/README.md): test, all, nightly or accelerator; stops at the first part that fails.
 set -euo pipefail
 case "${1:-test}" in
-test) tier="not full and not nightly" ;;
+test)
+    tier="not full and not nightly"
+    export PARAGONE_SMOKE=short # tests/plan.py
+    ;;
 all) tier="not nightly" ;;
 nightly) tier="nightly" ;;
 accelerator) PARAGONE_ACCELERATOR="${PARAGONE_ACCELERATOR:-auto}" exec pytest tests/accelerator "${@:2}" ;;

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from plan import SMOKE
 from workspace import Checkout
 
 from paragone.records import record
@@ -29,11 +30,12 @@ class Smoke:
 def smoke(fashion, tmp_path_factory) -> Smoke:
     """`make all CONFIG=presets/smoke.yaml` without the set-up; Fashion-MNIST's arrays are shared.
 
-    Minutes of training: the only run of this length, for all who read a finished checkout.
+    In `make test` three of its experiments. Minutes of training: the only run of this length, for all who
+    read a finished checkout.
     """
     checkout = Checkout(tmp_path_factory.mktemp("smoke"))
     data = checkout / "shared_data.yaml"
-    data.write_text(yaml.safe_dump({"data": {"folder": str(fashion.folder)}}))
+    data.write_text(yaml.safe_dump({"data": {"folder": str(fashion.folder)}, **SMOKE}))
     options = ("--configfile", "presets/smoke.yaml", data.name)
     report = ("--report", "results/report.html", "--report-after-run")
     output = checkout.snakemake("all", "--cores", "2", *options, *report, timeout=3600)

@@ -3,10 +3,12 @@
 import shutil
 
 import pytest
-from plan import Plan, measured
+import yaml
+from plan import SMOKE, measured
+from plan import smoke as plan_of_smoke
 from workspace import Checkout
 
-PLAN = Plan("smoke")
+PLAN = plan_of_smoke()
 # What a machine has measured, and what runs read, which must not be newer than a record.
 RECORDS = (
     "data/*/manifest.json",
@@ -18,7 +20,7 @@ RECORDS = (
 )
 # What is made of the primary question before all is measured.
 EARLY = {"first_answer": 1, "page_so_far": 1}
-LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
+LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml", "part.yaml")
 ALONE = ("--config", "records_only=True")
 DRAWN = "tpu_fashion_conv"
 
@@ -27,6 +29,7 @@ DRAWN = "tpu_fashion_conv"
 def bundle(smoke, results, tmp_path_factory) -> Checkout:
     """Another checkout with the records of the smoke run and nothing else of it."""
     made = Checkout(tmp_path_factory.mktemp("bundle"))
+    (made / "part.yaml").write_text(yaml.safe_dump(SMOKE))
     for pattern in RECORDS:
         paths = list(results.glob(pattern))
         assert paths, pattern
