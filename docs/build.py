@@ -6,7 +6,7 @@ python docs/build.py --check    exit status 1, and the names of the pages that a
 docs/configuration.md           from config.yaml and the types of its keys
 docs/rules.md                   from rules/schemas/compliance.csv
 rules/schemas/record.schema.json from the types of records
-docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' docstrings
+docs/architecture.md            the rooms, from the imports and docstrings of scripts/paragone/
 """
 
 import argparse
@@ -17,6 +17,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import msgspec
 import yaml
 
 ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "scripts" / "paragone"
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from paragone.config import numbers, papers, schedules, schema  # noqa: E402 - found through the line above
@@ -110,20 +112,37 @@ def _rule(row: dict[str, str]) -> str:
     return f"| {rule} | {row['severity']} | {statement}. | {reason} |"
 
 
-def rooms() -> dict[str, list[str]]:
-    """The rooms of the library -> the rooms directly below, lowest first."""
-    tree = ast.parse((ROOT / "tests/unit/test_rooms.py").read_text())
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="NEXT_BELOW")], value=value):
-                return ast.literal_eval(value)
-    raise LookupError("tests/unit/test_rooms.py has no table NEXT_BELOW")
+def rooms() -> dict[str, set[str]]:
+    """Map each room of the library to the rooms that its modules import, the lowest room first."""
+    folders = {path.parent for path in LIBRARY.glob("*/__init__.py")}
+    imports = {folder.name: imported_rooms(folder) - {folder.name} for folder in folders}
+    alphabetical = {room: sorted(imports[room]) for room in sorted(imports)}
+    return {room: imports[room] for room in TopologicalSorter(alphabetical).static_order()}
+
+
+def imported_rooms(folder: Path) -> set[str]:
+    """Return the rooms that the modules in a folder import."""
+    modules = []
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.ImportFrom(module="paragone"):
+                    modules += [f"paragone.{alias.name}" for alias in node.names]
+                case ast.ImportFrom(module=str(module)):
+                    modules.append(module)
+                case ast.Import():
+                    modules += [alias.name for alias in node.names]
+    return {name.split(".")[1] for name in modules if name.startswith("paragone.")}
 
 
 def drawing() -> str:
-    """The rooms as a Mermaid graph; an arrow reads *may import*."""
+    """Return the rooms as a Mermaid graph, without the imports that other arrows imply."""
+    below: dict[str, set[str]] = {}
     lines = ["```mermaid", "flowchart TD"]
-    lines += [f"    {room} --> {below}" for room, found in rooms().items() for below in found]
+    for room, imports in rooms().items():
+        deeper = set().union(*(below[name] for name in imports))
+        below[room] = imports | deeper
+        lines += [f"    {room} --> {name}" for name in sorted(imports - deeper)]
     return "\n".join([*lines, "```"])
 
 
@@ -137,7 +156,7 @@ def purposes() -> str:
     """The rooms with what each is for, highest first."""
     lines = ["| room | what it is for |", "| --- | --- |"]
     for room in reversed(rooms()):
-        sentence = purpose(ROOT / "scripts/paragone" / room / "__init__.py")
+        sentence = purpose(LIBRARY / room / "__init__.py")
         lines.append(f"| [`{room}`](../scripts/paragone/{room}) | {sentence} |")
     return "\n".join(lines)
 
