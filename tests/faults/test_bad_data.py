@@ -16,7 +16,7 @@ from unit.data_programs import FASHION_FILES, fetch, serialize
 from workspace import refused
 
 from paragone.base.errors import UserError
-from paragone.data import tfds_builders
+from paragone.data.forms import tfds
 
 pytestmark = pytest.mark.full
 
@@ -101,8 +101,8 @@ def test_bombs_are_refused_and_harmless_archives_pass(tmp_path, monkeypatch):
     (tmp_path / "a.zip").write_bytes(archive(CAT, bytes(2**22)))
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**22)))
     for name in ("a.zip", "a.gz"):
-        tfds_builders.check_archive(tmp_path / name)
-    monkeypatch.setattr(tfds_builders, "MOST_BYTES", 2**20)
+        tfds.check_archive(tmp_path / name)
+    monkeypatch.setattr(tfds, "MOST_BYTES", 2**20)
     for name in ("a.zip", "a.gz"):
         with pytest.raises(UserError, match="a bomb"):
-            tfds_builders.check_archive(tmp_path / name)
+            tfds.check_archive(tmp_path / name)

@@ -13,7 +13,8 @@ from tensorflow_datasets.core.download.checksums import UrlInfo
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.data import load, locate, serializer, tfds_builders
+from paragone.data import load, locate, serializer
+from paragone.data.forms import tfds as form
 
 pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks need
 FASHION = {
@@ -94,7 +95,7 @@ def test_files_that_are_registered_without_a_name():
     """As those of the older builders are."""
     for filename, expected in ((None, "b.zip"), ("c.zip", "c.zip")):
         registered = UrlInfo(size=1, checksum="0" * 64, filename=filename)
-        assert tfds_builders.file_name("https://example.org/a/b.zip", registered) == expected
+        assert form.file_name("https://example.org/a/b.zip", registered) == expected
 
 
 class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
@@ -129,7 +130,7 @@ class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
     ids=["texts", "words", "numbers"],
 )
 def test_a_builder_of_other_things_than_images(tmp_path, monkeypatch, options, shape, dtype):
-    monkeypatch.setattr(tfds_builders, "builder_class", lambda *_: Rows)
+    monkeypatch.setattr(form, "builder_class", lambda *_: Rows)
     examples = []
     for at in range(40):
         count, about = 1 + at % 5, {"measures": [at, 0.5, -at], "label": int(at % 5 > 2)}

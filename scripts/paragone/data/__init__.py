@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "few", "load", "variance"]
+__all__ = ["Dataset", "drawable", "few", "load", "variance"]
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: comparing arrays is never meant
@@ -47,6 +47,21 @@ class Dataset:
 def variance(targets: np.ndarray) -> float:
     """The mean squared error of the mean of numeric targets, (examples, targets): a mean over both axes."""
     return float(np.asarray(targets, np.float64).var(0).mean())
+
+
+def drawable(images: np.ndarray, limits: tuple[float, float] | None = None) -> np.ndarray:
+    """Turn images (n, height, width, channels) of any numbers into (n, height, width, 1 or 3) uint8.
+
+    Bytes are drawn as they are. Other numbers are scaled so that `limits`, by default their own, become 0 and
+    255. Images of other than 1 or 3 channels become the mean of their channels.
+    """
+    if images.shape[-1] not in (1, 3):
+        images = images.mean(-1, keepdims=True, dtype=np.float64).astype(images.dtype)
+    if images.dtype == np.uint8 or not images.size:
+        return images.astype(np.uint8)
+    low, high = limits or (float(images.min()), float(images.max()))
+    scaled = (images.astype(np.float64) - low) / ((high - low) or 1)
+    return np.round(255 * np.clip(scaled, 0, 1)).astype(np.uint8)
 
 
 def few(dataset: Dataset, train: int, test: int) -> Dataset:

@@ -11,7 +11,7 @@ from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import tf
-from paragone.data.contents import BYTES, kind_of
+from paragone.data.forms import BYTES, kind_of
 
 MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
 # What is decoded, whatever the name of the file says. The files of many phones (MPO) begin as JPEG.

@@ -49,7 +49,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
     official = None
     if editions is None:
         # Imported here: TensorFlow Datasets is needed only for what no config lists.
-        from paragone.data.tfds_builders import registered
+        from paragone.data.forms.tfds import registered
 
         files = registered(dataset, block)
         editions = {OFFICIAL: {name: digest for name, (_, digest) in files.items()}}

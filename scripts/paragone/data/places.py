@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.data.contents import BYTES, kind_of
+from paragone.data.forms import BYTES, kind_of
 
 Editions = dict[str, dict[str, str]]  # edition name -> {file name: SHA-256}
 
@@ -97,8 +97,8 @@ class Address:
 
         def download(url: str, target: str, _: object) -> None:
             nonlocal description
-            # The checksum is that of the file itself, so the server must not compress it for the transfer, and
-            # what it calls compressed is kept as it is.
+            # The checksum is that of the file itself, so the server must not compress it for the transfer,
+            # and what it calls compressed is kept as it is.
             with tqdm(desc=name, total=1, unit="B", unit_scale=True, mininterval=1) as bar:
                 pooch.HTTPDownloader(
                     progressbar=bar,

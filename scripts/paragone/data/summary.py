@@ -11,7 +11,7 @@ from PIL import Image
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
-from paragone.data.drawing import drawable
+from paragone.data import drawable
 from paragone.data.words import START, UNKNOWN
 from paragone.records.data_summary import MOST_SHOWN, Summary
 

@@ -11,9 +11,8 @@ from paragone.base import typed_json
 from paragone.base.atomic_files import writing
 from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
-from paragone.data import Dataset, variance
+from paragone.data import Dataset, drawable, variance
 from paragone.data.batches import train_examples
-from paragone.data.drawing import drawable
 from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
 from paragone.tasks.reference import guessed
 

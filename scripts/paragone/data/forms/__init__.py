@@ -23,6 +23,17 @@ __path__ = plugins.extended(__path__, "data/forms")
 ARRAYS, WORDS, TEXTS = "arrays", "words", "texts"
 WHOLE = "whole"  # the only stream of data without a test split
 CHUNK_BYTES = 32 << 20  # of inputs that a stream holds at a time
+BYTES = 64  # of the beginning of a file, for `kind_of`
+# The beginnings of files that are often found in place of data files.
+_KINDS = {
+    b"version https://git-lfs": "a pointer of Git LFS: `git lfs pull` fetches the file",
+    b"<!doctype html": "a web page: open it to see why there was nothing else to download",
+    b"<html": "a web page: open it to see why there was nothing else to download",
+    b"pk\x03\x04": "an Excel file or an archive (zip): unpack it, or save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: save the table as CSV",
+    b"\x28\xb5\x2f\xfd": "packed by Zstandard: unpack it",
+    b"\x93numpy": "one array (.npy): name the folder that it is in as `path`",
+}
 KEY = 80_20  # of the permutation that holds out examples; other values make other arrays
 
 
@@ -131,3 +142,9 @@ def positions(examples: int, rank: np.ndarray | None) -> np.ndarray:
 def shuffled(examples: int) -> np.ndarray:
     """A fixed permutation of the indices of `examples`, int64."""
     return np.random.Generator(np.random.Philox(key=KEY)).permutation(examples)
+
+
+def kind_of(begin: bytes) -> str:
+    """Return what kind of file begins like this, with the remedy; "" for a kind that is not listed."""
+    begin = begin.lstrip().lower()
+    return next((kind for mark, kind in _KINDS.items() if begin.startswith(mark)), "")

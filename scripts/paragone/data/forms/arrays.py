@@ -16,8 +16,17 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, indicators, rows_at_a_time
+from paragone.data.forms import (
+    ARRAYS,
+    BYTES,
+    WHOLE,
+    Raw,
+    Stream,
+    by_number,
+    indicators,
+    kind_of,
+    rows_at_a_time,
+)
 
 
 @dataclass(frozen=True)

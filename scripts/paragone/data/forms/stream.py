@@ -11,8 +11,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import STREAM
-from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import CHUNK_BYTES, WHOLE, Raw, Stream
+from paragone.data.forms import BYTES, CHUNK_BYTES, WHOLE, Raw, Stream, kind_of
 from paragone.data.words import split
 
 ROWS = CHUNK_BYTES // 4  # tokens that are read at a time

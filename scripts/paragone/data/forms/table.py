@@ -9,8 +9,9 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -22,8 +23,17 @@ from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw, Stream, by_number, indicators
+from paragone.data.forms import (
+    ARRAYS,
+    BYTES,
+    TEXTS,
+    WHOLE,
+    Raw,
+    Stream,
+    by_number,
+    indicators,
+    kind_of,
+)
 
 ROWS = 1000  # that are read at a time
 csv.field_size_limit(2**31 - 1)  # a text may be a book
@@ -44,40 +54,45 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _UNDECODED = re.compile("[\udc80-\udcff]")
-Part = list[tuple[str, ...]]
+Row = tuple[str, ...]
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> Raw:
     """Read texts with their labels, ordered as numbers where they are numbers; or columns of numbers."""
     options, path = source["parameters"], source["path"]
-    named = SPLITS if isinstance(path, dict) else (WHOLE,)
-    text, label = options.get("text", "text"), options.get("label", "label")
-    files = {name: Path(of_split(path, name)) for name in named}
+    splits = SPLITS if isinstance(path, dict) else (WHOLE,)
+    files = {split: Path(of_split(path, split)) for split in splits}
     treated: Counter[str] = Counter()
-    if "columns" in options:
-        return _of_numbers(files, options, treated)
-    counts: dict[str, Counter[str]] = {name: Counter() for name in named}
-    for name, file in files.items():
-        for part in _columns(file, [text, label], options, treated):
-            counts[name].update(value for _, value in part)
-            texts = [each.strip() for each, _ in part]
-            treated["texts of several lines"] += sum("\n" in each or "\r" in each for each in texts)
-            marked = (len(each) > 1 and each[0] == each[-1] == '"' for each in texts)
-            treated["texts between quotation marks, which are kept as part of them"] += sum(marked)
+    return (_numbers if "columns" in options else _texts)(files, options, treated)
+
+
+def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
+    """Read texts in two passes: the classes, then chunks of the texts."""
+    text, label = options.get("text", "text"), options.get("label", "label")
+    counts: dict[str, Counter[str]] = {split: Counter() for split in files}
+    for split, file in files.items():
+        for content, value in _rows(file, [text, label], options, treated):
+            counts[split][value] += 1
+            content = content.strip()
+            treated["texts of several lines"] += "\n" in content or "\r" in content
+            marked = len(content) > 1 and content[0] == content[-1] == '"'
+            treated["texts between quotation marks, which are kept as part of them"] += marked
     names = tuple(sorted({value for count in counts.values() for value in count}, key=by_number))
     codes = {name: code for code, name in enumerate(names)}
 
-    def stream(name: str) -> Stream:
-        def chunks() -> Iterator[tuple[list[str], np.ndarray]]:
-            for part in _columns(files[name], [text, label], options, Counter()):
-                yield [each for each, _ in part], np.array([codes[value] for _, value in part])
-
-        title = f"column {text!r} of {files[name]}"
-        return Stream(sum(counts[name].values()), chunks, title)
+    def chunks(file: Path) -> Iterator[tuple[list[str], np.ndarray]]:
+        rows = _rows(file, [text, label], options, Counter())
+        while part := list(islice(rows, ROWS)):
+            yield [content for content, _ in part], np.array([codes[value] for _, value in part])
 
     return Raw(
         kind=TEXTS,
-        streams={name: stream(name) for name in named},
+        streams={
+            split: Stream(
+                counts[split].total(), partial(chunks, file), f"column {text!r} of {file}"
+            )
+            for split, file in files.items()
+        },
         class_names=names,
         made_by=f"pyarrow {pa.__version__}",
         labels_from=f"column {label!r} of {', '.join(map(str, files.values()))}",
@@ -85,86 +100,80 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     )
 
 
-def _of_numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
+def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
     """Read columns of numbers with labels, targets or indicators, at once: a table is small."""
-    inputs, named = options["columns"], options.get("indicators", [])
-    targets = options.get("targets", named)
-    wanted = [*inputs, *(targets or [options.get("label", "label")])]
-    columns: dict[str, list[tuple[str, ...]]] = {}
-    for name, file in files.items():
-        parts = _columns(file, wanted, options, treated)
-        columns[name] = list(zip(*chain.from_iterable(parts), strict=True)) or [()] * len(wanted)
-    classes = sorted({v for each in columns.values() for v in each[-1]}, key=by_number)
-    codes = {name: code for code, name in enumerate(named if targets else classes)}
+    inputs, flags = options["columns"], options.get("indicators", [])
+    targets = options.get("targets", flags)
+    learned = targets or [options.get("label", "label")]
+    columns: dict[str, list[Row]] = {}
+    for split, file in files.items():
+        rows = _rows(file, [*inputs, *learned], options, treated)
+        columns[split] = list(zip(*rows, strict=True)) or [()] * len([*inputs, *learned])
+    values = {value for table in columns.values() for value in table[-1]}
+    classes = flags if targets else sorted(values, key=by_number)
+    codes = {name: code for code, name in enumerate(classes)}
 
-    def stream(name: str) -> Stream:
-        numbers = [
-            _numbers(files[name], column, values)
-            for column, values in zip([*inputs, *targets], columns[name], strict=False)
-        ]
-        table = np.stack(numbers, axis=1)
-        labels = table[:, len(inputs) :]
-        if named:
-            indicators(labels, f"{', '.join(named)} of {files[name]}")
+    def stream(split: str) -> Stream:
+        file, table = files[split], columns[split]
+        converted = zip([*inputs, *targets], table, strict=False)
+        numbers = np.stack([_column(file, name, values) for name, values in converted], axis=1)
+        labels = numbers[:, len(inputs) :]
+        if flags:
+            indicators(labels, f"{', '.join(flags)} of {file}")
         elif not targets:
-            labels = np.array([codes[value] for value in columns[name][-1]])
-        found = table[:, : len(inputs)], labels
-        return Stream(
-            len(table), lambda: iter([found]), f"columns {', '.join(inputs)} of {files[name]}"
-        )
+            labels = np.array([codes[value] for value in table[-1]])
+        chunk = numbers[:, : len(inputs)], labels
+        return Stream(len(labels), lambda: iter([chunk]), f"columns {', '.join(inputs)} of {file}")
 
     return Raw(
         kind=ARRAYS,
-        streams={name: stream(name) for name in files},
+        streams={split: stream(split) for split in files},
         class_names=tuple(codes),
         made_by=f"pyarrow {pa.__version__}",
         label_shape=(len(targets),) if targets else (),
         shape=(len(inputs),),
         dtype=np.float32,
-        labels_from=f"{', '.join(wanted[len(inputs) :])} of {', '.join(map(str, files.values()))}",
+        labels_from=f"{', '.join(learned)} of {', '.join(map(str, files.values()))}",
         treated=treated,
     )
 
 
-def _numbers(file: Path, column: str, values: tuple[str, ...]) -> np.ndarray:
-    """The values of a column as float32. Raises `UserError` that names the row of one that is no number."""
-    found = np.full(len(values), np.nan, np.float32)
+def _column(file: Path, name: str, values: Row) -> np.ndarray:
+    """Return a column as float32. Raises `UserError` that names the row of a value that is no number."""
+    numbers = np.full(len(values), np.nan, np.float32)
     for row, value in enumerate(values):
         with suppress(ValueError), np.errstate(over="ignore"):
-            found[row] = float(value)
-        if not np.isfinite(found[row]):
+            numbers[row] = float(value)
+        if not np.isfinite(numbers[row]):
             raise UserError(
-                f"{file}: row {row + 1} has {value!r} in column {column!r}, which is no number, or none that "
+                f"{file}: row {row + 1} has {value!r} in column {name!r}, which is no number, or none that "
                 "is finite as float32; correct it, or leave the column out"
             )
-    return found
+    return numbers
 
 
-def _columns(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
-    """Yield parts of the rows, the values of these columns as strings.
+def _rows(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Row]:
+    """Yield the values of these columns in each row, as strings.
 
     Raises `UserError` that names the row, from 1 on after the header, for a field that is empty or missing,
     and for a folder.
     """
-    first = 1
     if file.is_dir():
         raise UserError(f"{file}: is a folder; name one file, to which its parts are joined")
     try:
         with file.open("rb") as content:
             columnar = file.suffix == ".parquet" or content.read(4) == b"PAR1"
-        reading = _parquet if columnar else _delimited
-        for part in reading(file, names, options, treated):
-            for row, values in enumerate(part, first):
-                for name, value in zip(names, values, strict=True):
-                    if not value.strip():
-                        raise UserError(f"{file}: row {row} has no {name!r}; remove or fill it")
-            first += len(part)
-            yield part
+        rows = (_parquet if columnar else _delimited)(file, names, options, treated)
+        for number, row in enumerate(rows, 1):
+            for name, value in zip(names, row, strict=True):
+                if not value.strip():
+                    raise UserError(f"{file}: row {number} has no {name!r}; remove or fill it")
+            yield row
     except (pa.ArrowException, OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{file}: cannot be read: {first_sentence(error)}") from None
 
 
-def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
+def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Row]:
     table = parquet.ParquetFile(file)
     _require(file, names, table.schema_arrow.names)
     for name in names:
@@ -177,48 +186,49 @@ def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str])
             pc.if_else(pc.is_null(column, nan_is_null=True), "", column.cast(pa.string()))
             for column in columns
         )
-        yield list(zip(*(each.to_pylist() for each in texts), strict=True))
+        yield from zip(*(column.to_pylist() for column in texts), strict=True)
 
 
-def _delimited(
-    file: Path, names: list[str], options: dict, treated: Counter[str]
-) -> Iterator[Part]:
-    """Rows of a CSV or TSV file, which may be packed. Every field is a string; only `names` are looked at."""
+def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Row]:
+    """Yield rows of a CSV or TSV file, which may be packed. Only the columns `names` are looked at."""
     with file.open("rb") as content:
         begin = content.read(BYTES)
-    packed = next((packed for first, packed in _PACKED.items() if begin.startswith(first)), None)
-    tabs = (file.with_suffix("") if file.suffix in _PACKED_NAMES else file).suffix
-    with (packed or open)(file, "rb") as content:
+    unpack = next((unpack for mark, unpack in _PACKED.items() if begin.startswith(mark)), open)
+    suffix = (file.with_suffix("") if file.suffix in _PACKED_NAMES else file).suffix
+    with unpack(file, "rb") as content:
         lines = _lines(file, content, options.get("encoding", "utf-8"))
         first = next(lines, "")
         declared = _SEPARATOR.fullmatch(first)
-        usual = declared[1] if declared else "\t" if tabs in (".tsv", ".tab") else ","
-        delimiter = str(options.get("delimiter", usual))
+        default = declared[1] if declared else "\t" if suffix in (".tsv", ".tab") else ","
+        delimiter = str(options.get("delimiter", default))
         quoting = options.get("quoting", delimiter != "\t")
-        # Strict: a quotation mark that nothing closes, or after which a field goes on, is an error.
-        reader = csv.reader(
-            chain([first], lines),
-            delimiter=delimiter,
-            quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
-            strict=True,
-        )
+        rows = _parsed(file, chain([first], lines), delimiter, quoting)
         if declared:
-            next(reader)
-        header = next(_rows(file, reader, quoting), [])
+            next(rows)
+        header = next(rows, [])
         _require(file, names, header, delimiter)
-        at = [header.index(name) for name in names]
-        rows = _chosen(file, _rows(file, reader, quoting), len(header), at, treated)
-        while part := list(islice(rows, ROWS)):
-            yield part
+        places = [header.index(name) for name in names]
+        number = 0
+        for row in rows:
+            if not row:
+                treated["empty lines, not read"] += 1
+                continue
+            number += 1
+            if len(row) != len(header):
+                raise UserError(
+                    f"{file}: row {number} has {len(row)} fields, and the header has {len(header)}; correct "
+                    "the row, or the keys `delimiter` and `quoting` of the data set"
+                )
+            yield tuple(row[place] for place in places)
 
 
 def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
-    """The lines of a file as text, with their ends. Raises `UserError` for what is no text in it."""
+    """Yield the lines of a file as text, with their ends. Raises `UserError` for bytes that are no text."""
     begin = content.read(BYTES)
     content.seek(0)
     if kind := kind_of(begin):
         raise UserError(f"{file}: is {kind}")
-    encoding = next((known for mark, known in _MARKS.items() if begin.startswith(mark)), encoding)
+    encoding = next((code for mark, code in _MARKS.items() if begin.startswith(mark)), encoding)
     remedy = "say which one it has, `encoding: cp1252` or `encoding: utf-16` say"
     text = io.TextIOWrapper(content, encoding, errors="surrogateescape", newline="")
     try:
@@ -230,8 +240,15 @@ def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
         raise UserError(f"{file}: is not text in {encoding}; {remedy}") from None
 
 
-def _rows(file: Path, reader: Any, quoting: bool) -> Iterator[list[str]]:
-    """The rows of a reader. Raises `UserError` for a quotation mark that is not as in CSV files."""
+def _parsed(file: Path, lines: Iterable[str], delimiter: str, quoting: bool) -> Iterator[list[str]]:
+    """Yield the fields of rows. Raises `UserError` for a quotation mark that is not as in CSV files."""
+    # Strict: a quotation mark that nothing closes, or after which a field goes on, is an error.
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
+        strict=True,
+    )
     try:
         yield from reader
     except csv.Error as error:
@@ -239,26 +256,9 @@ def _rows(file: Path, reader: Any, quoting: bool) -> Iterator[list[str]]:
             "; a mark in a field is written twice; where marks are characters of the text, say "
             "`quoting: false`"
         )
-        remedy = remedy if quoting else ""
-        raise UserError(f"{file}: line {reader.line_num}: {error}{remedy}") from None
-
-
-def _chosen(
-    file: Path, rows: Iterator[list[str]], fields: int, at: list[int], treated: Counter[str]
-) -> Iterator[tuple[str, ...]]:
-    """The fields at the places `at` of each row. Raises `UserError` for a row of more or fewer fields."""
-    number = 0
-    for row in rows:
-        if not row:
-            treated["empty lines, not read"] += 1
-            continue
-        number += 1
-        if len(row) != fields:
-            raise UserError(
-                f"{file}: row {number} has {len(row)} fields, and the header has {fields}; correct the row, "
-                "or the keys `delimiter` and `quoting` of the data set"
-            )
-        yield tuple(row[place] for place in at)
+        raise UserError(
+            f"{file}: line {reader.line_num}: {error}{remedy if quoting else ''}"
+        ) from None
 
 
 def _require(file: Path, names: list[str], present: list[str], delimiter: str = ",") -> None:
@@ -271,8 +271,8 @@ def _require(file: Path, names: list[str], present: list[str], delimiter: str = 
                 f"; say `delimiter: {json.dumps(other)}`" if len(present) == 1 and other else ""
             )
             remedy = "; say `quoting: true`" if f'"{name}"' in present else remedy
-            same = [each for each in present if each.strip().casefold() == name.casefold()]
-            remedy = f"; write it as it is there, {same[0]!r}" if same else remedy
+            similar = [column for column in present if column.strip().casefold() == name.casefold()]
+            remedy = f"; write it as it is there, {similar[0]!r}" if similar else remedy
             raise UserError(
                 f"{file}: there is no column {name!r}; there are {', '.join(present)}{remedy}"
             )

@@ -1,37 +1,227 @@
-"""Any builder of TensorFlow Datasets: images, texts, word indices or numbers, with one label each.
+"""Any builder of TensorFlow Datasets: images, texts, word indices or numbers, with a label each.
 
-Splits are named in the notation of TFDS ("train", "train[:80%]"); examples keep the order of the files.
+Splits are named in the notation of TFDS ("train", "train[:80%]"); examples keep the order of the files. Files
+may come from anybody: archives are checked before anything in them is read.
 """
 
+import gzip
+import hashlib
+import pickle
 import shutil
+import stat
+import types
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
+from absl import logging
+from tensorflow_datasets.core.download.util import DownloadError
 
-from paragone.base.errors import UserError
+from paragone.base import plugins
+from paragone.base.digests import sha256
+from paragone.base.errors import UserError, first_line, first_sentence
 from paragone.base.tensorflow import tf
-from paragone.config.datasets import SPLITS
-from paragone.data import tfds_builders
+from paragone.config.datasets import SPLITS, builder_module
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
 from paragone.data.images import resized
 
+# Errors of readers about files with another content. UnpicklingError: a pickle of more than arrays.
+UNREADABLE = (
+    EOFError,
+    KeyError,
+    RuntimeError,  # of an archive with a password
+    ValueError,
+    gzip.BadGzipFile,
+    pickle.UnpicklingError,
+    tf.errors.OpError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 TEXTS_AT_A_TIME = 1000
+MOST_BYTES, MOST_TIMES = 2**30, 100  # an archive that unpacks to more than both limits is a bomb
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """Prepare the builder and read its examples."""
-    builder = tfds_builders.prepare(source, scratch, kept)
+def read(source: dict, scratch: Path, store: Path) -> Raw:
+    """Prepare the builder and read its examples. See `paragone.data.forms`."""
+    builder = _prepare(source, scratch, store)
     return _Reader(builder, source["parameters"], f"datasets.{source['dataset']}").raw()
 
 
-def _unchanged(image: tf.Tensor) -> tf.Tensor:
-    return image
+def builder_class(dataset: str, options: dict) -> Any:
+    """Return the class of the builder that a block names: the project's or a plugin's, else that of TFDS.
+
+    Raises `UserError` if none has it.
+    """
+    name = options["builder"]
+    if builder_module(name):
+        return plugins.load("data/builders", name, "BUILDER").BUILDER
+    try:
+        return tfds.builder_cls(name)
+    except tfds.core.registered.DatasetNotFoundError:
+        raise UserError(
+            f"datasets.{dataset}.builder: TensorFlow Datasets {tfds.__version__} has no builder {name!r}"
+        ) from None
+
+
+def registered(dataset: str, block: dict) -> dict[str, tuple[str, str]]:
+    """Return the files that the builder registers: name -> URL, SHA-256.
+
+    Raises `UserError` if there are none, or two of one name.
+    """
+    files: dict[str, tuple[str, str]] = {}
+    for url, info in (builder_class(dataset, block).url_infos or {}).items():
+        name = file_name(url, info)
+        if name in files:
+            raise UserError(
+                f"datasets.{dataset}.builder: {block['builder']} has two files {name!r}, which no mirror "
+                "can hold; prepare them as another form"
+            )
+        files[name] = (url, info.checksum)
+    if not files:
+        raise UserError(
+            f"datasets.{dataset}: builder {block['builder']} registers no checksums; list its files with "
+            "theirs under `editions`"
+        )
+    return files
+
+
+def file_name(url: str, info: tfds.download.checksums.UrlInfo) -> str:
+    """Return the name of a registered file, from its URL if it is registered without a name."""
+    return info.filename or url.rpartition("/")[2]
+
+
+def _prepare(source: dict, scratch: Path, store: Path) -> tfds.core.DatasetBuilder:
+    """Return the builder of `source`, the content of source.json, with its examples prepared in `store`.
+
+    scratch: an empty folder, because TFDS confuses files of one name that belong to different data sets.
+    Raises `UserError` for an unknown version or config, and for a file that is missing, changed after its
+    check, or is no file of this data set.
+    """
+    # TFDS warns of builders that are not its own, and draws progress bars into logs.
+    logging.set_verbosity(logging.ERROR)
+    tfds.disable_progress_bar()
+    dataset, options, files = source["dataset"], source["parameters"], source["files"]
+    # TFDS itself keeps examples by name and version only.
+    content = "".join(file["sha256"] for file in files) + options.get("code", "")
+    folder = store / hashlib.sha256(content.encode()).hexdigest()[:12]
+    builder_type = _in_file_order(builder_class(dataset, options), files)
+    try:
+        builder = builder_type(
+            data_dir=str(folder), config=options.get("config"), version=options.get("version")
+        )
+    except (AssertionError, ValueError) as error:  # by TFDS for an unknown version or config
+        raise UserError(f"datasets.{dataset}: {first_sentence(error)}") from None
+    for incomplete in Path(builder.data_path).parent.glob("incomplete.*"):  # of killed processes
+        shutil.rmtree(incomplete, ignore_errors=True)
+    try:
+        for file in files:
+            check_archive(Path(file["path"]))
+        builder.download_and_prepare(
+            download_config=tfds.download.DownloadConfig(
+                manual_dir=str(Path(files[0]["path"]).parent),
+                extract_dir=str(scratch),
+                try_download_gcs=False,
+                force_checksums_validation=True,
+            )
+        )
+    except (tf.errors.ResourceExhaustedError, tf.errors.PermissionDeniedError) as error:
+        raise UserError(
+            f"{folder}: {first_line(error)}; make room there, or take permission, then run again"
+        ) from error
+    except (*UNREADABLE, tfds.download.download_manager.NonMatchingChecksumError) as error:
+        raise UserError(_why_unreadable(dataset, files, error)) from error
+    except (AssertionError, DownloadError, FileNotFoundError) as error:
+        # The builder needs one more file.
+        raise UserError(
+            f"{dataset} cannot be prepared: {first_sentence(error)}. Put what is missing beside "
+            f"{files[0]['path']}"
+        ) from error
+    return builder
+
+
+def _why_unreadable(dataset: str, files: list[dict], error: Exception) -> str:
+    """Return the message: files changed meanwhile, or are no files of this data set."""
+    changed = [file["path"] for file in files if sha256(Path(file["path"])) != file["sha256"]]
+    if changed:
+        return f"{dataset} changed after its check: {', '.join(changed)}; check it again"
+    return (
+        f"{dataset}: {', '.join(file['path'] for file in files)} cannot be read as this data set "
+        f"({first_line(error)}); take another copy, and list its checksum among the editions of the data "
+        "set in the config"
+    )
+
+
+def _in_file_order(official: Any, files: list[dict]) -> Any:
+    """Return a subclass that checks these files and keeps the examples in their order.
+
+    It keeps the module of the official class, in which TFDS looks for descriptions and tags.
+    """
+    urls = {file_name(url, info): url for url, info in (official.url_infos or {}).items()}
+    checks = {
+        urls.get(file["name"], f"file:///{file['name']}"): tfds.download.checksums.UrlInfo(
+            size=file["bytes"], checksum=file["sha256"], filename=file["name"]
+        )
+        for file in files
+    }
+
+    def info(self: tfds.core.DatasetBuilder) -> tfds.core.DatasetInfo:
+        described = official._info(self)
+        described.as_proto.disable_shuffling = True  # the constructor's argument of this name
+        return described
+
+    members = {
+        "__module__": official.__module__,
+        "name": official.name,
+        "url_infos": checks,
+        "_info": info,
+    }
+    return types.new_class(
+        official.__name__,
+        (official,),
+        {"skip_registration": True},
+        lambda body: body.update(members),
+    )
+
+
+def check_archive(path: Path) -> None:
+    """Raise `UserError` for an archive (.zip, .npz, .gz) with links or paths outside of it, or a bomb.
+
+    Other files pass. Nothing is written, and no more than a block of 1 MiB is in memory.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+        for member in members:
+            name = PurePosixPath(member.filename)
+            if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
+                raise UserError(
+                    f"{path}: {member.filename!r} leads out of the archive; do not use it"
+                )
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise UserError(f"{path}: {member.filename!r} is a link; do not use this archive")
+        # Python reads no more of a member than its entry says.
+        _check_size(path, sum(member.file_size for member in members))
+    elif path.suffix == ".gz":
+        with gzip.open(path) as file:
+            unpacked = 0
+            while block := file.read(2**20):
+                unpacked += len(block)
+                _check_size(path, unpacked)
+
+
+def _check_size(path: Path, unpacked: int) -> None:
+    if unpacked > max(MOST_BYTES, MOST_TIMES * path.stat().st_size):
+        raise UserError(
+            f"{path}: unpacks to more than {MOST_BYTES >> 20} MiB and {MOST_TIMES} times its size: a bomb; "
+            "do not use it"
+        )
 
 
 class _Reader:
@@ -46,12 +236,12 @@ class _Reader:
         if not isinstance(self._features[self._label], tfds.features.ClassLabel):
             raise UserError(f"{where}.label: {self._label!r} of {builder.name} is no class label")
         # The builder's name of each split, or of the one from which examples are held out.
-        usual = SPLITS[0] if "held_out" in options else {split: split for split in SPLITS}
-        wanted = options.get("split", usual)
-        self._splits: dict[str, str] = {WHOLE: wanted} if isinstance(wanted, str) else wanted
+        default = SPLITS[0] if "held_out" in options else {split: split for split in SPLITS}
+        splits = options.get("split", default)
+        self._splits: dict[str, str] = {WHOLE: splits} if isinstance(splits, str) else splits
 
     def raw(self) -> Raw:
-        """Streams of the examples; only a feature that gives their order is read at once."""
+        """Return streams of the examples; only a feature that gives their order is read at once."""
         info = self._builder.info
         kind, shape, dtype, chunks = self._chunks()
         return Raw(
@@ -84,10 +274,10 @@ class _Reader:
             raise UserError(f"{folder} was damaged and is removed; run again") from error
 
     def _feature(self, at: int, key: str) -> str:
-        """The name of the feature for inputs or labels: the block's, else the builder's."""
+        """Return the name of the feature for inputs or labels: the block's, else the builder's."""
         info = self._builder.info
-        usual = info.supervised_keys[at] if info.supervised_keys else None
-        name = self._options.get(key, usual)
+        default = info.supervised_keys[at] if info.supervised_keys else None
+        name = self._options.get(key, default)
         if not isinstance(name, str) or name not in info.features:
             raise UserError(
                 f"{self._where}.{key}: {self._builder.name} has no feature {name!r}; it has "
@@ -107,7 +297,7 @@ class _Reader:
             ) from None
 
     def _chunks(self) -> tuple[str, tuple[int, ...], Any, Callable[[str], Iterator]]:
-        """Kind, shape, dtype, and a function that reads the chunks of a split."""
+        """Return kind, shape, dtype, and a function that reads the chunks of a split."""
         feature = self._features[self._input]
         if isinstance(feature, tfds.features.Image):
             shape, dtype, resize = self._layout(feature)
@@ -117,8 +307,8 @@ class _Reader:
             return TEXTS, (), None, texts
         if feature.shape == (None,) and np.issubdtype(feature.np_dtype, np.integer):
             return WORDS, (), None, partial(self._sequences, lambda words: words)
-        of_one_shape = feature.shape and None not in feature.shape
-        if of_one_shape and np.issubdtype(feature.np_dtype, np.number):
+        is_array = feature.shape and None not in feature.shape
+        if is_array and np.issubdtype(feature.np_dtype, np.number):
             return ARRAYS, feature.shape, np.float32, self._batches(feature.shape, np.float32)
         raise UserError(
             f"{self._where}.input: {self._input!r} of {self._builder.name} is neither images nor texts, "
@@ -126,7 +316,7 @@ class _Reader:
         )
 
     def _layout(self, feature: tfds.features.Image) -> tuple:
-        """Shape and dtype of images in the arrays, and a function that resizes one to that shape."""
+        """Return shape and dtype of images in the arrays, and what resizes one, if anything."""
         size = self._options.get("size")
         height, width, channels = feature.shape
         if size is None and None in (height, width):
@@ -136,7 +326,7 @@ class _Reader:
             )
         dtype = np.uint8 if feature.np_dtype == np.uint8 else np.float32
         if size is None or (height, width) == (size, size):
-            return feature.shape, dtype, _unchanged
+            return feature.shape, dtype, None
         if dtype != np.uint8:
             raise UserError(
                 f"{self._where}.size: the images of {self._builder.name} are {np.dtype(feature.np_dtype)}, "
@@ -148,10 +338,11 @@ class _Reader:
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        resize: Callable[[tf.Tensor], tf.Tensor] = _unchanged,
+        resize: Callable[[tf.Tensor], tf.Tensor] | None = None,
     ) -> Callable[[str], Iterator]:
         def pair(example: dict) -> tuple[tf.Tensor, tf.Tensor]:
-            return tf.cast(resize(example[self._input]), dtype), example[self._label]
+            inputs = example[self._input]
+            return tf.cast(resize(inputs) if resize else inputs, dtype), example[self._label]
 
         def read_split(split: str) -> Iterator:
             pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
@@ -164,20 +355,20 @@ class _Reader:
         """Yield texts or word indices of a split, each as `read` returns it, with their labels."""
         examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
         with self._undamaged():
-            while some := list(islice(examples, TEXTS_AT_A_TIME)):
-                inputs = [read(example[self._input]) for example in some]
-                yield inputs, np.array([example[self._label] for example in some])
+            while part := list(islice(examples, TEXTS_AT_A_TIME)):
+                inputs = [read(example[self._input]) for example in part]
+                yield inputs, np.array([example[self._label] for example in part])
 
     def _rank(self) -> np.ndarray | None:
-        """The position of each example in the order of the feature `order_by`; None without that key."""
+        """Return the position of each example in the order of the feature `order_by`, None without one."""
         if (feature := self._options.get("order_by")) is None:
             return None
         if WHOLE not in self._splits:
             raise UserError(f"{self._where}.order_by: nothing is held out; leave it out")
         skipped = {
             name: tfds.decode.SkipDecoding()
-            for name, each in self._features.items()
-            if isinstance(each, tfds.features.Image)
+            for name, other in self._features.items()
+            if isinstance(other, tfds.features.Image)
         }
         dataset = self._builder.as_dataset(split=self._splits[WHOLE], decoders=skipped)
         try:
