@@ -4,7 +4,6 @@
 #   snakemake --cores 8 first_answer                              the primary question's contests, and nothing else
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
-#   snakemake plan --cores 1 --config budget=90min               what contests can decide in that time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see
@@ -35,7 +34,6 @@ if not PLAN.from_records:
 include: "rules/collect.smk"
 include: "rules/exhibits.smk"
 include: "rules/page.smk"
-include: "rules/plan.smk"
 
 
 rule all:

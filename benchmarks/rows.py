@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from paragone.analysis.statistics import ALPHA, Effects
+from paragone.analysis.statistics import ALPHA, FEWEST_EFFECTS, Effects
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,15 @@ def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
 def at_most(limit: float, values: Sequence[float]) -> str:
     """Whether measurements, all above 0, are within a limit, beyond it, or do not decide it.
 
-    By the one-sided test of `paired.py` at 5 %, on the logs: is the whole 90 % interval on one side? By five
-    measurements or fewer, all must agree.
+    By one-sided t tests at 5 %, on the logs: is the whole 90 % interval on one side? One or two measurements
+    must agree.
     """
+    if len(values) < FEWEST_EFFECTS:
+        return YES if max(values) <= limit else NO if min(values) > limit else UNDECIDED
     effects, limit = Effects(np.log(values)), float(np.log(limit))
-    alpha = max(ALPHA, 2.0 ** -len(values))
-    if effects.p_below(limit) <= alpha:
+    if effects.p_below(limit) <= ALPHA:
         return YES
-    return NO if effects.p_above(limit) <= alpha else UNDECIDED
+    return NO if effects.p_above(limit) <= ALPHA else UNDECIDED
 
 
 def at_least(limit: float, values: Sequence[float]) -> str:

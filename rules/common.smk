@@ -34,7 +34,7 @@ try:
         read(Path(path))  # Snakemake takes what `read` refuses
     if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
         config.update(merged(DEFAULTS, config))
-    PLAN = Plan(config, PROJECT, workflow.is_main_process)
+    PLAN = Plan(config, PROJECT)
 except Exception as error:
     raise WorkflowError(f"config: {message_of(error)}") from None
 for notice in PLAN.notices if workflow.is_main_process else ():

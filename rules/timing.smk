@@ -30,9 +30,9 @@ rule contests:
         # Variants of several environments share a contest: each is started with the Python of its own.
         pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
     output:
-        record="<results>/contests/{question}/{session}/record.json",
+        record="<results>/contests/{question}/record.json",
     log:
-        "<results>/logs/contests/{question}.{session}.log",
+        "<results>/logs/contests/{question}.log",
     priority: lambda wildcards: -PLAN.turns[wildcards.question]
     conda:
         "../envs/workflow.yaml"
@@ -45,8 +45,7 @@ rule contests:
         specs=lambda wildcards: [spec.to_json() for spec in PLAN.timed[wildcards.question].variants],
         data_folder=config["data"]["folder"],
         contests=lambda wildcards: PLAN.timed[wildcards.question].contests,
-        # More sessions are no reason to hold those again that were held.
-        lengths={key: each for key, each in config["contest"].items() if key != "sessions"},
+        lengths=config["contest"],
     message:
         "Timing in turn: {wildcards.question}"
     shell:

@@ -67,8 +67,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
     found = compliance.Checked()
     if options.violations:
         paths = [*options.records, *options.contests]
-        runs_of = {path.parent.name for path in options.records}
-        runs_of |= {path.parents[1].name for path in options.contests}
+        runs_of = {path.parent.name for path in paths}
         found = compliance.find(paths, options.parity, {options.experiment: runs_of})
         print(describe(found.violations, len(paths)))
     else:

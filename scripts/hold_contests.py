@@ -87,7 +87,7 @@ def ended(record: ContestsRecord, minutes: float) -> Ended | None:
     held = len(record.contests)
     # By name, so that the digest of this program's code leaves out the statistics: an edit of those must not
     # hold again what was held.
-    enough = held >= import_module("paragone.analysis.statistics").FEWEST_CONTESTS
+    enough = held >= import_module("paragone.analysis.statistics").FEWEST_EFFECTS
     if enough and import_module("paragone.analysis.pairwise").all_decided(record):
         return "decided"
     if held >= record.planned:

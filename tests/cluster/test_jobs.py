@@ -163,7 +163,7 @@ def test_variants_take_turns_on_one_node(submitted, cluster):
     made.config["contest"] |= {"rounds": 2, "window_seconds": 0.3}
     made.only(EXPERIMENT, ["torch", "my-torch"], contests=1)
     (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
-    path = f"results/contests/{question.name}/1/record.json"
+    path = f"results/contests/{question.name}/record.json"
     made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
     (contest,) = record.read_contests(made / path).contests
     assert [each.status for each in contest.contestants] == ["completed"] * 2

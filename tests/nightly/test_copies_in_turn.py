@@ -88,7 +88,7 @@ def relations(folder: Path, backend: str, engine: str, strategy: str, share: flo
         results = f"results{number}"
         line += ["--config", f"pathvars={{results: {results}}}"]
         succeed(line, timeout=1200, cwd=folder)
-        (path,) = folder.glob(f"{results}/contests/*/1/record.json")
+        (path,) = folder.glob(f"{results}/contests/*/record.json")
         record = read_contests(path)
         proven = {("fashion-cnn", name): True for name in (backend, "again")}
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")

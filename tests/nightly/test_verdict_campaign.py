@@ -37,13 +37,6 @@ def test_equal_backends_are_rarely_called_faster(noise, backends):
         assert rates.falsely_faster(noise, backends, repeats, DRAWS) <= 0.05 + CHANCE
 
 
-@pytest.mark.parametrize("deviation", [0.02, 0.03, 0.04, 0.05])
-@pytest.mark.parametrize("comparisons", [1, 3])
-@pytest.mark.parametrize("pilot", [3, 6])
-def test_a_slowdown_is_found_with_the_pairs_that_are_asked_for(deviation, comparisons, pilot):
-    assert rates.found_of(deviation, pilot, comparisons, DRAWS) >= 0.8
-
-
 @pytest.mark.parametrize("noise", rates.CONTESTS)
 @pytest.mark.parametrize("variants", [2, 4])
 @pytest.mark.parametrize("apart", [0.0, rates.SLOWDOWN])

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
-import yaml
 from plan import smoke as plan_of_smoke
 from workspace import job_stats
 
@@ -151,16 +150,6 @@ def test_the_answers_name_the_first_question_and_what_was_not_run(smoke, results
     named = {one.experiment for one in opened.answers if "device not available" in one.text}
     absent = {spec.name for spec in PLAN.unavailable}
     assert named == {name for name in PLAN.experiments if absent & {*PLAN.runs_of(name)}}
-
-
-def test_a_plan_is_made_from_the_contests_of_this_run(smoke):
-    """Its preset has what fits."""
-    checkout = smoke.checkout
-    line = ("plan", "--cores", "1", *smoke.options, "--config", "budget=8h")
-    checkout.snakemake(*line)
-    preset = yaml.safe_load((checkout / "results/plan.yaml").read_text())
-    assert {*preset["only"]} <= {one["experiment"] for one in PLAN.asked()}
-    assert preset["only"][0] == PLAN.primary
 
 
 def test_nothing_was_fetched_or_decoded_again(smoke, fashion):

@@ -15,7 +15,7 @@ RECORDS = (
     "parity/*/*.npz",
     "runs/*/*.json",
     "runs/*/*.npz",
-    "contests/*/*/record.json",
+    "contests/*/record.json",
     "matmul/*.json",
 )
 # What is made of the primary question before all is measured.

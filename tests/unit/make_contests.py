@@ -32,9 +32,9 @@ def make_contests(started: str, *speeds: dict[str, float]) -> ContestsRecord:
     return typed(ContestsRecord, made)
 
 
-def write_contests(results: Path, session: int, record: ContestsRecord) -> Path:
+def write_contests(results: Path, record: ContestsRecord) -> Path:
     """Write a record of contests where the workflow does."""
-    path = results / f"contests/{record.question}/{session}/record.json"
+    path = results / f"contests/{record.question}/record.json"
     path.parent.mkdir(parents=True)
     typed_json.write(typed_json.sealed(record), path)
     return path

@@ -15,7 +15,7 @@ from paragone.reporting.inputs import Inputs
 FORMATS = {"csv": "csv", "markdown": "md", "cells": "json"}  # and suffixes
 
 SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
-SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0, "sessions": 1}
+SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0}
 SHARED |= {"unit_seconds": math.nan, "first_lacks": "", "second_lacks": "", "runs": ""}
 
 

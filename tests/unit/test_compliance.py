@@ -320,7 +320,7 @@ def planted(path: str, value: object) -> dict:
 def written(tmp_path, record: dict):
     """A folder of results with a record of contests and no run."""
     folder = write_results(tmp_path, [])
-    path = folder / "contests/made/1/record.json"
+    path = folder / "contests/made/record.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record))
     return folder
@@ -332,7 +332,7 @@ def test_a_fault_is_caught_by_its_rule(tmp_path, path, value, expected):
     found = find(written(tmp_path, record if "schema" in expected else sealed(record)))
     assert {one.rule for one in found} == expected
     for one in found:
-        assert one.file.endswith("contests/made/1/record.json")
+        assert one.file.endswith("contests/made/record.json")
         assert one.severity == rules.table()[one.rule].severity
 
 

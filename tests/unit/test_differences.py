@@ -58,15 +58,16 @@ def test_faster_by_hand():
     row = two([1.1, 1.2, 1.1, 1.2, 1.1, 1.2])
     assert (row["relation"], row["winner"]) == (BETTER, "PyTorch")
     assert row["effect"] == pytest.approx(math.sqrt(1.1 * 1.2))  # the geometric mean
-    assert (row["low"], row["high"]) == (pytest.approx(1.1), pytest.approx(1.2))  # of 6, the range
-    assert row["p"] == row["p_adjusted"] == pytest.approx(2 / 2**6)
-    assert row["p_equal_adjusted"] == 1
+    half = 2.5706 * math.log(1.2 / 1.1) / 2 / math.sqrt(5)  # t of 5 degrees of freedom
+    assert math.log(row["high"] / row["low"]) == pytest.approx(2 * half, rel=1e-3)
+    assert row["p"] == row["p_adjusted"] <= 0.001
+    assert row["p_equal_adjusted"] >= 0.99
     assert row["n"] == 6
     assert len(row["runs"].split()) == 12
 
 
 def test_direction_and_p_value_are_of_one_statistic():
-    """Of most seeds the first is a little slower, of some far faster: the mean decides, not the median."""
+    """The first is a little slower with most seeds, and far faster with some: the mean decides."""
     row = two([0.999] * 7 + [2.0] * 6)
     assert row["p"] <= 0.05
     assert row["winner"] == "PyTorch"
@@ -76,34 +77,29 @@ def test_direction_and_p_value_are_of_one_statistic():
 def test_equal_within_the_margin_by_hand():
     row = two([1.01, 0.99, 1.02, 0.98, 1.01, 0.99])
     assert (row["relation"], row["winner"]) == (EQUAL, "")
-    assert row["p_equal_adjusted"] == pytest.approx(1 / 2**6)  # all are within 1 / 1.05 and 1.05
+    assert row["p_equal_adjusted"] <= 0.001
     row = two([1.01, 1.02, 1.01, 1.02, 1.01, 1.02])
     assert (row["relation"], row["winner"]) == (EQUAL, "PyTorch")
 
 
 def test_the_pairs_that_would_decide():
     row = two([1.1])
-    assert (row["relation"], row["n"], row["needed"]) == (UNDECIDED, 1, 6)
-    # Deviation of the logs 0.0099, its bound (2.117 times that) 0.0210: the least, 6, are enough.
-    assert two([1.0, 1.02, 1.01])["needed"] == 6
-    # They vary more than that, the bound is 0.07, and much less than the effect.
-    assert two([2.9, 3.1, 3.0])["needed"] == 6
-    assert math.isnan(two([0.6, 1.7, 1.1])["needed"])
-    row = two([1.0874, 0.9703] * 10)
-    assert (row["relation"], row["needed"] <= 20) == (UNDECIDED, True)
+    assert (row["relation"], row["n"], row["needed"]) == (UNDECIDED, 1, 3)
+    assert two([1.0, 1.02, 1.01])["needed"] == 3
+    row = two([1.0, 1.2, 1.1])  # a mean of 0.093 in logs, a deviation of 0.092
+    assert (row["relation"], row["needed"]) == (UNDECIDED, 10)
+    assert math.isnan(two([0.6, 1.7, 1.01])["needed"])
 
 
-def test_three_backends_are_a_family_and_take_more_repeats():
-    for n, decided in ((6, False), (7, True)):
-        made = {name: [1000.0 * place] * n for place, name in enumerate(BACKENDS, start=1)}
-        rows = rows_of(speeds(made))
-        assert len(rows) == 3
-        for row in rows:
-            assert row["p"] == pytest.approx(2 / 2**n)
-            assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
-            assert (row["relation"] != UNDECIDED) is decided
-            assert row["needed"] == 7
-    assert {row["winner"] for row in rows} == {"PyTorch", "PyTorch/XLA SPMD"}
+def test_three_backends_are_a_family():
+    """One p value of 0.02 decides alone, and not among three."""
+    made = {"torch": [1000.0] * 3, "torch-xla": [1080.0, 1105.0, 1065.0]}
+    (row,) = rows_of(speeds(made))
+    assert (row["p"], row["relation"]) == (row["p_adjusted"], BETTER)
+    rows = rows_of(speeds(made | {"tensorflow-mirrored": [990.0, 1000.0, 1013.0]}))
+    pair = next(one for one in rows if one["p"] == pytest.approx(row["p"]))
+    assert pair["p_adjusted"] > 0.05 >= pair["p"]
+    assert pair["relation"] == UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -233,7 +229,7 @@ def test_machines_are_families_of_their_own():
     rows = rows_of(made)
     assert [row["machine"].partition(":")[0] for row in rows] == ["node-1", "node-2"]
     assert {row["first"] for row in rows} == {"PyTorch"}  # the label names no machine
-    assert {row["p_adjusted"] for row in rows} == {2 / 2**6}
+    assert all(row["p_adjusted"] == row["p"] for row in rows)
 
 
 def test_other_work_or_another_machine_is_not_compared():

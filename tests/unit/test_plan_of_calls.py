@@ -1,17 +1,15 @@
 """The plan of a call as data: which runs, files and options a config asks for, and what it refuses."""
 
 import copy
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from plan import Plan
 from workspace import CONFIG, ROOT, refusing
 
-from paragone.analysis.statistics import fewest
 from paragone.base.errors import UserError
 from paragone.config.plan import EXHIBITS, FIGURES, TABLES
-from paragone.config.questions import cell, compared
 
 # Cells of each experiment's published matrix x seeds: the one count made by hand. All others in tests are
 # made by tests/plan.py, which must agree with it.
@@ -138,11 +136,3 @@ def test_given_runs_are_those_that_are_drawn(default):
     plan = changed(records_only=given)
     assert plan.records() == ["<results>/runs/a-run/record.json"]
     assert plan.reads["predictions"]("one_device") == ["<results>/runs/a-run/predictions.npz"]
-
-
-def test_the_repeats_of_the_published_protocols_can_decide():
-    """What runs compare, such as accuracies and seconds from start to end: pairs of one seed."""
-    for name, specs in Plan("paper").experiments.items():
-        cells = map(dict, {cell(spec) for spec in specs})
-        pairs = sum(compared(*pair) for pair in combinations(cells, 2))
-        assert len({spec.seed for spec in specs}) >= fewest(pairs), name

@@ -1,4 +1,4 @@
-"""Medians and intervals by hand; sign flips by enumeration, error rates, and the pairs that are needed."""
+"""Medians and intervals by hand; t tests, intervals, and the effects that are needed."""
 
 import math
 from itertools import product
@@ -6,24 +6,22 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import permutation_test
+from scipy.stats import ttest_1samp
 
-from paragone.analysis.statistics import (
-    EXACT,
-    Effects,
-    deviation_bound,
-    fewest,
-    holm,
-    pairs_needed,
-    subsets,
-    summarize,
-)
+from paragone.analysis.statistics import Effects, holm, summarize
 
 
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_a_family_of_few_counts_as_a_larger_one_where_tests_are_repeated():
+    """Without that, looking after each contest is wrong in 12 % of questions of two variants."""
+    assert holm([0.01], 4) == [0.04]
+    assert holm([0.01, 0.5, 0.5], 4) == pytest.approx([0.04, 1, 1])
+    assert holm([0.01] * 6, 4) == holm([0.01] * 6)
 
 
 @pytest.mark.parametrize(
@@ -56,81 +54,68 @@ def test_interval_agrees_with_the_exact_bootstrap_distribution():
 VALUES = [[1, 2, 3], [-1, 2, 4, 8], [0.5, -0.1, 2, 2, 3, -4, 1], [0.0, 0.0, 1.0]]
 
 
-def flipped_share(values, shift, side):
-    """One-sided p value: of all sign flips about `shift`, the share with as extreme a mean."""
-    rest = np.subtract(values, shift)
-    means = [np.mean(rest * signs) for signs in product((-1, 1), repeat=len(rest))]
-    return np.mean([side * mean >= side * rest.mean() - 1e-12 for mean in means])
+@pytest.mark.parametrize("values", VALUES)
+def test_p_values_are_those_of_t_tests_and_equivalence_is_two_one_sided_tests(values):
+    effects = Effects(values)
+    p_of = {
+        side: lambda shift, side=side: ttest_1samp(values, shift, alternative=side).pvalue
+        for side in ("greater", "less", "two-sided")
+    }
+    for shift in (0.0, 0.7, -1.3, 2.0):
+        assert effects.p_above(shift) == pytest.approx(p_of["greater"](shift))
+        assert effects.p_below(shift) == pytest.approx(p_of["less"](shift))
+    assert effects.p_differs() == pytest.approx(p_of["two-sided"](0.0))
+    for margin in (0.5, 2.0, 10.0):
+        expected = max(p_of["greater"](-margin), p_of["less"](margin))
+        assert effects.p_within(margin) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_p_values_are_those_of_all_sign_flips_and_equivalence_is_two_one_sided_tests(values):
-    found = Effects(values)
-    for shift in (0.0, 0.7, -1.3, 2.0):
-        assert found.p_above(shift) == pytest.approx(flipped_share(values, shift, 1))
-        assert found.p_below(shift) == pytest.approx(flipped_share(values, shift, -1))
-    for margin in (0.5, 2.0, 10.0):
-        expected = max(flipped_share(values, -margin, 1), flipped_share(values, margin, -1))
-        assert found.p_within(margin) == pytest.approx(expected)
+def test_interval_has_what_no_test_rejects(values):
+    effects = Effects(values)
+    for alpha in (0.05, 0.01):
+        low, high = effects.interval(alpha)
+        assert effects.p_above(low) == pytest.approx(alpha / 2)
+        assert effects.p_below(high) == pytest.approx(alpha / 2)
 
 
-def test_the_least_p_values():
-    for n in range(2, 10):
-        assert Effects([1.0] * n).p_differs() == pytest.approx(2 / 2**n)
-        assert Effects([0.0] * n).p_within(0.1) == pytest.approx(1 / 2**n)
-    assert Effects([5.0]).p_differs() == 1
-    assert Effects([0.0] * 8).p_differs() == 1
-    assert [fewest(count) for count in (1, 3, 6, 7)] == [6, 7, 8, 9]
+def test_fewer_than_three_effects_decide_nothing():
+    for values in ([], [5.0], [5.0, 5.0]):
+        effects = Effects(values)
+        assert not effects.p_differs() <= 0.05
+        assert not effects.p_within(10.0) <= 0.05
+        assert effects.needed(0.05, 1) == 3
+    assert not np.isfinite(Effects([5.0, 5.0]).interval()).any()
 
 
-def test_interval_holds_what_no_test_rejects():
-    rng = np.random.default_rng(0)
-    for n in (6, 7, 9):
-        found = Effects(rng.normal(1, 1, n))
-        low, high = found.interval()
-        edge = 1e-9
-        for inside in (low + edge, found.mean, high - edge):
-            assert min(found.p_above(inside), found.p_below(inside)) > 0.025
-        assert found.p_above(low - edge) <= 0.025
-        assert found.p_below(high + edge) <= 0.025
-    assert Effects([1.0] * 5).interval() == (-np.inf, np.inf)
-    assert Effects([1, 2, 3, 4, 5, 9]).interval() == (1, 9)
-
-
-def test_many_pairs_are_tested_by_random_flips():
-    values = np.random.default_rng(1).normal(0.5, 1, EXACT + 7)
-    found, expected = Effects(values), permutation_test(
-        (values,), np.mean, permutation_type="samples", n_resamples=50_000, rng=1
-    ).pvalue  # fmt: skip
-    assert found.p_differs() == pytest.approx(expected, abs=0.01)
-    assert len(subsets(len(values))) > 9_990
-    assert Effects(np.ones(EXACT + 7)).p_differs() <= 0.001
-
-
-def test_bound_of_the_deviation_by_hand():
-    # Chi-squared with 2 degrees of freedom is exponential: its 20 % quantile is -2 ln 0.8 = 0.44629.
-    assert deviation_bound(np.array([-1.0, 0.0, 1.0])) == pytest.approx((2 / 0.44629) ** 0.5, 1e-4)
-    assert deviation_bound(np.array([1.0])) == np.inf
+def test_equal_effects_decide():
+    assert Effects([5.0] * 3).p_differs() <= 0.001
+    assert Effects([0.0] * 3).p_differs() == 1
+    assert Effects([0.0] * 3).p_within(0.1) <= 0.001
+    assert Effects([0.0] * 3).needed(0.1, 6) == 3
 
 
 @pytest.mark.parametrize(
-    ("deviation", "comparisons"), [(0.02, 1), (0.03, 3), (0.04, 1), (0.05, 1), (0.04, 6)]
+    ("mean", "deviation", "comparisons"),
+    [(0.0488, 0.04, 1), (0.0488, 0.05, 3), (0.0, 0.04, 3), (0.01, 0.03, 1), (0.1, 0.1, 6)],
 )
-def test_the_pairs_that_are_needed_are_enough_and_hardly_more(deviation, comparisons):
-    """Of fresh draws, both an effect of the margin and equality are shown in 80 %, up to 3 % of chance."""
+def test_the_effects_that_are_needed_decide_in_four_of_five_cases(mean, deviation, comparisons):
+    """An effect beyond the margin is found, one within is shown to be below the margin."""
     margin, alpha = 0.0488, 0.05 / comparisons
-    n = pairs_needed(deviation, margin, comparisons)
+    at_hand = mean + deviation * np.array([-1.0, 0.0, 1.0])  # of this mean and deviation
+    n = Effects(at_hand).needed(margin, comparisons)
 
-    def power(pairs):
-        draws = np.random.default_rng(9).normal(0, deviation, (1000, pairs))
-        found = np.mean([Effects(one + margin).p_differs() <= alpha for one in draws])
-        return min(found, np.mean([Effects(one).p_within(margin) <= alpha for one in draws]))
+    def power(count: int) -> float:
+        draws = [
+            Effects(one) for one in np.random.default_rng(9).normal(mean, deviation, (2000, count))
+        ]
+        if mean < margin / 2:
+            return np.mean([one.p_below(margin) <= alpha for one in draws])
+        return np.mean([one.p_differs() <= alpha for one in draws])
 
-    assert power(n) >= 0.77
-    assert n == fewest(comparisons) or power(n - 1) < 0.83
+    assert power(n) >= 0.8 - 0.03
+    assert power(n - 1) < 0.8 + 0.03
 
 
-def test_what_is_hopeless_has_no_number_of_pairs():
-    assert pairs_needed(0.2, 0.0488, 1) is None
-    assert pairs_needed(np.inf, 0.0488, 1) is None
-    assert pairs_needed(0.0, 0.0488, 3) == 7
+def test_what_is_hopeless_has_no_number():
+    assert Effects([-0.2, 0.03, 0.2]).needed(0.0488, 1) is None

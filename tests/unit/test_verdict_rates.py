@@ -14,15 +14,7 @@ from workspace import ROOT
 
 from paragone.analysis import published, verdicts
 from paragone.analysis.prediction import DIFFERS, NO_RUNS, Claim, adjusted, judge, judge_sample
-from paragone.analysis.statistics import (
-    ALPHA,
-    FEWEST_CONTESTS,
-    Effects,
-    OverContests,
-    holm,
-    holm_of_contests,
-    pairs_that_decide,
-)
+from paragone.analysis.statistics import ALPHA, FEWEST_EFFECTS, LEAST_FAMILY, Effects, holm
 
 DRAWS = 500
 FILES = sorted(ROOT.glob("papers/*/spread.csv"))
@@ -168,34 +160,16 @@ def wrong_after_contests(noise: str, variants: int, draws: int, apart: float = 0
         logs = CONTESTS[noise](rng, (MOST_CONTESTS, variants))
         logs[:, 0] += apart
         effects = (logs[:, pairs[0]] - logs[:, pairs[1]]).T
-        for held in range(FEWEST_CONTESTS, MOST_CONTESTS + 1):
-            found = [OverContests(effect[:held]) for effect in effects]
+        for held in range(FEWEST_EFFECTS, MOST_CONTESTS + 1):
+            found = [Effects(effect[:held]) for effect in effects]
             p_values = [one.p_differs() for one in found], [one.p_within(SLOWDOWN) for one in found]
-            differs, equal = (np.array(holm_of_contests(each)) <= ALPHA for each in p_values)
+            differs, equal = (np.array(holm(each, LEAST_FAMILY)) <= ALPHA for each in p_values)
             if (differs | equal).all():
                 break
         of_first = pairs[0] == 0
         wrong = equal & of_first if apart else differs & ~equal
         count += wrong.any()
     return count / draws
-
-
-def found_of(deviation: float, pilot: int, comparisons: int, draws: int) -> float:
-    """Share of slowdowns of 5 % that are found with the pairs that the tool asks for after a pilot.
-
-    Of those that are not called hopeless. The other comparisons of the family show nothing.
-    """
-    rng, hopeful, count = np.random.default_rng(3), 0, 0
-    for _ in range(draws):
-        first = rng.normal(SLOWDOWN, deviation, pilot)
-        needed = pairs_that_decide(first, SLOWDOWN, comparisons)
-        if needed is None:
-            continue
-        hopeful += 1
-        more = rng.normal(SLOWDOWN, deviation, max(needed, pilot) - pilot)
-        p_values = [Effects(np.concatenate([first, more])).p_differs(), *[1.0] * (comparisons - 1)]
-        count += holm(p_values)[0] <= ALPHA
-    return count / max(hopeful, 1)
 
 
 # Numbers in which the committed spread allows to notice two margins in 90 % of cases.
@@ -230,10 +204,3 @@ def test_equal_backends_are_rarely_called_faster(noise):
 @pytest.mark.parametrize("noise", CONTESTS)
 def test_contests_that_end_when_all_is_decided_are_rarely_wrong(noise, variants):
     assert wrong_after_contests(noise, variants, 150) <= 0.05 + 0.04
-
-
-def test_a_family_of_few_pairs_counts_as_a_larger_one():
-    """Without that, looking after each contest is wrong in 12 % of questions of two variants."""
-    assert holm_of_contests([0.01]) == [0.04]
-    assert holm_of_contests([0.01, 0.5, 0.5]) == pytest.approx([0.04, 1, 1])
-    assert holm_of_contests([0.01] * 6) == holm([0.01] * 6)

@@ -27,7 +27,7 @@ LISTING, CONFIG = "bundle.json", "config.json"
 # The files that a bundle may hold, by their names in a folder of results: no name leads out of the folder.
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"
-    r"|contests/\w[\w.-]*/\d+/record\.json"
+    r"|contests/\w[\w.-]*/record\.json"
     r"|data/(tfds/)?\w+/manifest\.json"
     r"|(parity|matmul)/\w[\w-]*\.json"
     rf"|{re.escape(CONFIG)}"

@@ -58,11 +58,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     for name, runs in listing.experiments.items():
         questions = listing.contests.get(name, [])
         paths = [folder / "runs" / run / "record.json" for run in runs]
-        held = [
-            path
-            for question in questions
-            for path in sorted((folder / "contests" / question).glob("*/record.json"))
-        ]
+        held = [folder / "contests" / question / "record.json" for question in questions]
         found = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
         of_rounds = contests.rounds(found.contests, name, verdicts)
         of_runs, of_epochs = tidy.tables(

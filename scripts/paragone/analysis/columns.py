@@ -58,7 +58,6 @@ RUN_COLUMNS = typed(
     (FLAG, "resumed"),
     (COUNT, "processes"),
     (TEXT, "started machine machine_name host processor"),
-    (COUNT, "session"),
     (COUNT, "machines cores memory_gib"),
     (TEXT, "devices"),
     (COUNT, "threads"),

@@ -131,7 +131,7 @@ def _one_by_one(
                 found += [(rule, each) for rule, check in OF_RECORD.items() for each in check(made)]
             else:
                 checked.contests.append(made)
-                name, folder = made.question, path.parents[1].name
+                name, folder = made.question, path.parent.name
                 found += of_contests(made)
             if name != folder:
                 found.append(("name", Finding("run", f"{name}, in the folder {folder}")))

@@ -5,7 +5,6 @@ So the effect of a contest is one value, the median over its rounds of the log r
 intervals and tests count contests (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
@@ -24,7 +23,6 @@ from paragone.analysis.columns import (
     typed,
 )
 from paragone.analysis.grouping import SETTING
-from paragone.analysis.sessions import SESSION, numbered
 from paragone.config.questions import CELL
 from paragone.records.compliance import REMARK, Finding, broken_at, of_contests, table
 from paragone.records.contest_record import ContestsRecord
@@ -33,7 +31,7 @@ from paragone.records.parity_reports import Parity
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
 _SHARED = (
     "run experiment dataset device workers seed status reason parity violations data_source data_edition "
-    "machine machine_name machines other_cpu_share busy started session"
+    "machine machine_name machines other_cpu_share busy started"
 )
 # What the speed of a run is taken from, the column `steady_source`.
 OF_CONTESTS, OF_EPOCHS = "contests", "its epochs"
@@ -54,16 +52,13 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
     """
     rows: list[dict[str, Any]] = []
-    numbers: Counter[str] = Counter()  # of contests, over all sessions of a question
     for record in records:
         broken = [*of_contests(record)]
         for at, contest in enumerate(record.contests):
-            numbers[record.question] += 1
-            about = {"contest": numbers[record.question], "experiment": experiment}
+            about = {"contest": at + 1, "experiment": experiment}
             for index in range(len(contest.contestants)):
                 rows += _rows(record, at, index, about, parity, broken)
     made = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
-    made[SESSION] = numbered(made["started"], made["contest_seconds"])
     return made.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 

@@ -13,15 +13,7 @@ import pandas as pd
 from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
-from paragone.analysis.sessions import ENOUGH, SESSION, by_session
-from paragone.analysis.statistics import (
-    ALPHA,
-    LEAST_FAMILY,
-    Effects,
-    OverContests,
-    holm,
-    holm_of_contests,
-)
+from paragone.analysis.statistics import ALPHA, LEAST_FAMILY, Effects, holm
 from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
 
@@ -33,7 +25,7 @@ END_TO_END, SPEED = "end to end", "speed"
 PAIR = "pair"  # the unit of what no contest compares: two runs of equal seed
 
 COLUMNS = [
-    *("metric", *WORK, "tuning", "first", "second", "unit", "n", "sessions"),
+    *("metric", *WORK, "tuning", "first", "second", "unit", "n"),
     *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted"),
     *("needed", "between", "unit_seconds"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
@@ -45,10 +37,9 @@ def differences(
 ) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
-    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`: a contest, a
-    pair of runs of equal seed and session, or from three `sessions` on a session. `effect`, `low`, `high`: by
-    how much the first is better, with its 95 % interval, adjusted as p is: a ratio where `ratio`, else a
-    difference.
+    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`, a contest or a
+    pair of runs with the same seed. `effect`, `low`, `high`: by how much the first is better, with its 95 %
+    interval, adjusted as p is: a ratio where `ratio`, else a difference.
     `relation`: `BETTER`, `EQUAL` within the margin, `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the
     significantly better one, also where the two are equal within the margin. `needed`: how many would decide,
     NaN if no affordable number would. `between`: the standard deviation of their effects. `unit_seconds`:
@@ -110,22 +101,21 @@ def _comparable(pair: tuple[Series, Series]) -> bool:
 
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
-    found = [effects_of(metric, *pair) for pair in pairs]
-    family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
-    in_turn = any(isinstance(effects, OverContests) for _, effects in found)
-    adjust = holm_of_contests if in_turn else holm
-    factor = max(1.0, LEAST_FAMILY / max(len(family), 1)) if in_turn else 1.0
+    units = [effects_of(metric, *pair) for pair in pairs]
+    tests = [Effects(values.to_numpy()) for values in units]
+    family = [index for index, effects in enumerate(tests) if len(effects.values)]
+    in_turn = any(values.index.name == CONTEST for values in units)
+    least = LEAST_FAMILY if in_turn else 1
     differs, equals = (
-        dict(zip(family, adjust(p_values), strict=True))
+        dict(zip(family, holm(p_values, least), strict=True))
         for p_values in (
-            [found[index][1].p_differs() for index in family],
-            [found[index][1].p_within(metric.limit) for index in family],
+            [tests[index].p_differs() for index in family],
+            [tests[index].p_within(metric.limit) for index in family],
         )
     )
     undecided = sum(p > ALPHA for p in differs.values())
     rows = []
-    for index, (pair, (units, effects)) in enumerate(zip(pairs, found, strict=True)):
-        hours = _sessions(metric, pair[0]).reindex(units.index).nunique() if metric.speed else 0
+    for index, (pair, values, effects) in enumerate(zip(pairs, units, tests, strict=True)):
         turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
         row = {
             "metric": metric.name,
@@ -134,59 +124,38 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             "first": pair[0].label,
             "second": pair[1].label,
             "unit": CONTEST if len(turns) == 2 else PAIR,
-            "n": len(effects.values),
-            "sessions": hours,
+            "n": len(values),
             "ratio": metric.by_ratio,
             "effect": metric.shown(effects.mean),
             "relation": NOT_COMPARED,
             "winner": "",
             "first_lacks": _lacks(metric, pair[0]),
             "second_lacks": _lacks(metric, pair[1]),
-            "runs": " ".join(run for one in pair for run in _runs_of(one, units)),
+            "runs": " ".join(run for one in pair for run in _runs_of(one, values)),
         }
         if turns:
             held = pd.concat(turns).drop_duplicates(["run", "contest"])
             row["unit_seconds"] = held["contest_seconds"].mean()
-        if hours >= ENOUGH:
-            row["unit"] = SESSION
-            row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours
         if index in differs:
             p, adjusted = effects.p_differs(), differs[index]
             # The level at which Holm's method tests this pair: no effect lies outside where one is better.
-            level = ALPHA / (undecided or len(family)) / factor
+            level = ALPHA / (undecided or len(family)) / max(1.0, least / len(family))
             if 0 < adjusted <= ALPHA:
                 level = ALPHA * p / adjusted
             row["low"], row["high"] = map(metric.shown, effects.interval(level))
             row |= {"p": p, "p_adjusted": adjusted}
-            row |= {"p_equal_adjusted": equals[index], "between": pd.Series(effects.values).std()}
-            row["needed"] = effects.needed(metric.limit, len(family))
+            row |= {"p_equal_adjusted": equals[index], "between": values.std()}
+            row["needed"] = effects.needed(metric.limit, max(len(family), least))
             row |= _verdict(row, effects)
         rows.append(row)
     return rows
 
 
-def effects_of(metric: Metric, first: Series, second: Series) -> tuple[pd.Series, Effects]:
-    """By how much the first is better, by contest or by seed, on the scale of the effects; and its test.
-
-    From three sessions on the test is of their means. Times of runs of two sessions are not compared.
-    """
-    sessions = _sessions(metric, first)
+def effects_of(metric: Metric, first: Series, second: Series) -> pd.Series:
+    """By how much the first is better, by contest or by seed, on the scale of the effects."""
     if metric.name == SPEED and first.unit == second.unit == CONTEST:
-        units = contests.effects(first.windows, second.windows)
-        return units, OverContests(by_session(units, sessions).to_numpy())
-    units = metric.effects(by_seed(first, metric), by_seed(second, metric))
-    if not metric.speed:
-        return units, Effects(units.to_numpy())
-    apart = sessions.ne(_sessions(metric, second)).fillna(False)
-    units = units[~apart.reindex(units.index)]
-    return units, Effects(by_session(units, sessions).to_numpy())
-
-
-def _sessions(metric: Metric, series: Series) -> pd.Series:
-    """The session of each contest or run of a series, by number or seed."""
-    if metric.name == SPEED and series.unit == CONTEST:
-        return series.windows.groupby(CONTEST)[SESSION].first()
-    return series.runs.set_index("seed")[SESSION]
+        return contests.effects(first.windows, second.windows)
+    return metric.effects(by_seed(first, metric), by_seed(second, metric))
 
 
 def oriented(row: dict[str, Any], name: str) -> tuple[float, float, float]:
@@ -218,11 +187,11 @@ def by_seed(series: Series, metric: Metric) -> pd.Series:
     return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
-def _runs_of(series: Series, units: pd.Series) -> list[str]:
-    """The runs that the effects of `units` come from: of these seeds, or all where contests were held."""
+def _runs_of(series: Series, effects: pd.Series) -> list[str]:
+    """The runs that effects come from: of these seeds, or all where contests were held."""
     runs = series.measured
-    if units.index.name != CONTEST:
-        runs = runs[runs["seed"].isin(units.index)]
+    if effects.index.name != CONTEST:
+        runs = runs[runs["seed"].isin(effects.index)]
     return runs["run"].unique().tolist()
 
 

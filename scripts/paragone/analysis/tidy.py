@@ -14,7 +14,6 @@ import pandas as pd
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
-from paragone.analysis import sessions
 from paragone.analysis.columns import (
     EPOCH_COLUMNS,
     EPOCH_SPEED_COLUMNS,
@@ -79,8 +78,6 @@ def tables(
         runs = with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
     runs = with_share(runs, products)
-    lasted = runs["end_to_end_seconds"] + runs["first_steps_seconds"]
-    runs["session"] = sessions.numbered(runs["started"], lasted)
     slow = {one.run for one in violations if one.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     unproven |= runs["run"].isin(slow)

@@ -92,7 +92,6 @@ def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> 
         if number and spec.seed == config["seed"]:
             groups.setdefault((spec.workload.name, spec.global_batch), []).append(spec)
     lengths = {**config["contest"], "contests": number}
-    del lengths["sessions"]  # more of them add to those that were held
     found = []
     for (workload, batch), variants in groups.items():
         text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])

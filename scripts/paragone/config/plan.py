@@ -6,9 +6,7 @@ programs. Standard library only: the Snakefile imports this module at parse time
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,7 @@ from paragone.config.narrow import narrow
 from paragone.config.numbers import numbers_of
 from paragone.config.own_files import check_named, rows
 from paragone.config.papers import Paper, with_papers
-from paragone.config.questions import HOUR, asked, cell, scales, schedule
+from paragone.config.questions import cell, scales, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
@@ -74,11 +72,11 @@ class Plan:
     backend, the `sections` with a folder of figures and tables, and these themselves (`exhibits`).
 
     config: the whole config; it is validated, and narrowed to what `only` and `frameworks` leave.
-    project: the checkout. `main`: whether this is the process that a user called, not that of a job.
+    project: the checkout.
     `notices`: sentences on what was left out. Raises `UserError` that names the key.
     """
 
-    def __init__(self, config: dict[str, Any], project: Path, main: bool = True) -> None:
+    def __init__(self, config: dict[str, Any], project: Path) -> None:
         self.config, self._project = config, project
         self.papers = with_papers(config, project)
         self.from_records = bool(config["records_only"])
@@ -107,14 +105,6 @@ class Plan:
             for name, specs in self.experiments.items()
             for own in [{*map(cell, specs)}]
         }
-        # How many records of contests each of them has in this call.
-        self.sessions = {name: self._sessions(name, main) for name in self.timed}
-        fewest, wanted = min(self.sessions.values(), default=0), config["contest"]["sessions"]
-        if self.timed and fewest < wanted and not self.from_records:
-            self.notices.append(
-                f"contest.sessions: there are {fewest} of {wanted} with this call; for another one call "
-                "again an hour after it, better on another day"
-            )
         self.products = products(config)
         tables = {
             "device_matmul": config["matmul"],
@@ -276,17 +266,18 @@ class Plan:
         return [f"<results>/environments/{name}.txt" for name in sorted(names)]
 
     def timings(self, *experiments: str) -> list[str]:
-        """The records of the contests of some experiments, or of all, each once: those of the sessions that
-        were held, and of the one that this call holds."""
+        """The records of the contests of some experiments, or of all, each once; from records alone, those
+        that are there."""
         questions = (
             question.name
             for name in experiments or self.experiments
             for question in self.questions_of[name]
         )
+        folder = Path(self.config["pathvars"]["results"], "contests")
         return [
-            f"<results>/contests/{name}/{session}/record.json"
+            f"<results>/contests/{name}/record.json"
             for name in dict.fromkeys(questions)
-            for session in range(1, self.sessions[name] + 1)
+            if not self.from_records or (folder / name / "record.json").exists()
         ]
 
     def early_answers(self) -> list[str]:
@@ -458,14 +449,6 @@ class Plan:
         blocks = self.config["experiments"].items()
         return [name for name, block in blocks if table in block[TABLES]]
 
-    def asked(self) -> list[dict[str, Any]]:
-        """What the contests of each experiment are to decide, see `questions.asked`."""
-        variants = {
-            name: [len(one.variants) for one in timed_in_turn(self.config, name, specs)]
-            for name, specs in self.experiments.items()
-        }
-        return asked(variants, self.config["contest"])
-
     def _exhibits(self, kind: str) -> dict[str, Exhibit]:
         """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a
         section; from records alone the name is left out of the section instead."""
@@ -491,18 +474,6 @@ class Plan:
                 names = ", ".join(absent)
                 self.notices.append(f"left out of {section}, no such {kind} here: {names}")
         return known
-
-    def _sessions(self, question: str, main: bool) -> int:
-        """The sessions of a question's contests that this call needs: those that were held, and one more if
-        it is wanted and the last one ended more than an hour ago. Only the `main` process adds one."""
-        folder = Path(self.config["pathvars"]["results"], "contests", question)
-        numbers = takewhile(lambda number: (folder / f"{number}/record.json").exists(), count(1))
-        held = max(numbers, default=0)
-        if self.from_records or not held:
-            return held if self.from_records else 1
-        ended = (folder / f"{held}/record.json").stat().st_mtime
-        wanted = held < self.config["contest"]["sessions"] and time.time() - ended > HOUR
-        return held + (main and wanted)
 
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""

@@ -4,7 +4,6 @@ Standard library only: the Snakefile imports this module at parse time.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from math import comb
 from random import Random
 from typing import Any
 
@@ -16,27 +15,6 @@ SIZE = ["replicas", "global_batch"]
 CELL = ["workload", "backend", *SIZE, "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
 WORK = ["workload", "global_batch"]
-HOUR = 3600  # seconds without a measurement, after which another session begins
-WARM_SECONDS = 3  # until a variant is warm, if nothing is known: of four on two cores, 11 to 13
-
-
-def asked(variants: dict[str, list[int]], lengths: dict[str, Any]) -> list[dict[str, Any]]:
-    """What contests are to decide, per experiment that has some.
-
-    variants: the number of variants of each question, by experiment. lengths: `contest` of the config.
-    `variants`, `pairs`: of all questions; `seconds`: an estimate for one contest of each.
-    """
-    turns = lengths["rounds"] * lengths["window_seconds"]
-    return [
-        {
-            "experiment": name,
-            "variants": sum(numbers),
-            "pairs": sum(comb(number, 2) for number in numbers),
-            "seconds": sum(numbers) * (WARM_SECONDS + turns),
-        }
-        for name, numbers in variants.items()
-        if numbers
-    ]
 
 
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:

@@ -330,14 +330,11 @@ class Contest(Closed):
     rounds: turns of each variant in a contest
     window_seconds: of a turn
     minutes: for the contests of one question; three are held, however long they take
-    sessions: calls, at different hours or days, whose contests are wanted: each call adds one,
-        and three speak of the machine
     """
 
     rounds: Count
     window_seconds: Positive
     minutes: Positive
-    sessions: Count
 
 
 class Primary(Closed):
@@ -728,7 +725,6 @@ class Config(Closed):
     seed: repeat k of every experiment uses seed + k on every backend
     baseline: backend that the figure `variants` compares all others with
     deterministic: bit-equal repetition where the framework offers it
-    budget: time for contests, of `snakemake plan`: 90min or 8h, say; empty for none
     records_only: draw from existing records; fetch, train and measure nothing. A mapping names
         the runs and contests of each experiment
     reduced: what is cut down of the papers: under workloads and experiments, by name, the keys
@@ -747,7 +743,6 @@ class Config(Closed):
     primary: Primary
     baseline: str
     deterministic: bool
-    budget: Annotated[str, Meta(pattern="^([0-9.]+(min|h))?$")]
     records_only: bool | dict[str, Given]
     backends: dict[Name, Backend]
     workloads: dict[Name, Workload]

@@ -19,14 +19,14 @@ from paragone.base.errors import UserError
 
 RUN = "fashion-conv.torch.r1.b1000.s0.node-1"
 RECORD = f"runs/{RUN}/record.json"
-CONTESTS = f"contests/{QUESTION}/1/record.json"
+CONTESTS = f"contests/{QUESTION}/record.json"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = write_results(tmp_path_factory.mktemp("results"), [make_record("torch")])
     np.savez(folder / f"runs/{RUN}/predictions.npz", labels=np.arange(3))
-    write_contests(folder, 1, make_contests("2026-01-01T00:00:00+00:00", {"torch": 100.0}))
+    write_contests(folder, make_contests("2026-01-01T00:00:00+00:00", {"torch": 100.0}))
     return folder
 
 
@@ -126,7 +126,7 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
     text = (results / CONTESTS).read_text()
     edited = with_file(archive, CONTESTS, text.replace('"steps": 40', '"steps": 80', 1).encode())
     assert "changed after it was written" in refusal(edited)
-    elsewhere = with_file(archive, "contests/other/1/record.json", text.encode())
+    elsewhere = with_file(archive, "contests/other/record.json", text.encode())
     assert f"the record of {QUESTION}" in refusal(elsewhere)
 
 
@@ -134,7 +134,7 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
     "name",
     [
         *("../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"),
-        *("contests/../1/record.json", "contests/a/../record.json", "contests/a/record.json"),
+        *("contests/../record.json", "contests/a/../record.json", "contests/a/1/record.json"),
     ],
 )
 def test_names_that_lead_elsewhere_are_refused(archive, name):

@@ -33,7 +33,7 @@ THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
 
 def listing_of(contests: dict[str, list[str]] | None = None, **experiments: list[str]) -> Listing:
     runs = [f"runs/{run}" for each in experiments.values() for run in each]
-    held = [f"contests/{name}/1" for each in (contests or {}).values() for name in each]
+    held = [f"contests/{name}" for each in (contests or {}).values() for name in each]
     files = {f"{folder}/record.json": None for folder in [*runs, *held]}
     return Listing(1, "", "free", [], experiments, {"config.json": None, **files}, contests or {})
 
@@ -56,7 +56,7 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
         EXPERIMENT: {"runs": ["a@here", "a@there"], "contests": []},
         "more": {"runs": ["b@here"], "contests": ["q@here"]},
     }
-    kept = ["runs/a@here", "runs/b@here", "contests/q@here/1", "runs/a@there"]
+    kept = ["runs/a@here", "runs/b@here", "contests/q@here", "runs/a@there"]
     assert files_of_records(bundles) == [f"{folder}/record.json" for folder in kept]
     alone = drawn({}, {"there": bundles["there"]})
     assert alone["experiments"][EXPERIMENT]["tables"] == ["differences"]
@@ -82,7 +82,7 @@ def archive(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundle")
     made = valid_records(range(2), [*SPEEDS])
     results = write_results(folder / "results", made)
-    write_contests(results, 1, make_contests("2026-01-01T00:00:00+00:00", *[SPEEDS] * 3))
+    write_contests(results, make_contests("2026-01-01T00:00:00+00:00", *[SPEEDS] * 3))
     runs, _ = tidy.tables(typed(made), EXPERIMENT, {})
     tidy.write(runs, results / "tables/runs.parquet")
     products = results / "matmul/torch.json"
@@ -92,7 +92,7 @@ def archive(tmp_path_factory):
     options += ["--contests", json.dumps({EXPERIMENT: [QUESTION]})]
     files = (
         "runs/*/record.json",
-        "contests/*/*/record.json",
+        "contests/*/record.json",
         "parity/*.json",
         "matmul/*.json",
         "data/*/manifest.json",
@@ -118,7 +118,7 @@ def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
         assert set(rounds["run"]) == {f"{QUESTION}@here"}
         assert len(rounds) == 3 * 2 * 2  # contests, rounds, variants
         assert rounds["machine"].str.startswith("here = node-1").all()
-        assert (tmp_path / f"contests/{QUESTION}@here/1/record.json").exists()
+        assert (tmp_path / f"contests/{QUESTION}@here/record.json").exists()
     assert not (tmp_path / "bundle.json").exists()
 
 

@@ -13,7 +13,7 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric, margin_words, named
 from paragone.analysis.pairwise import differences, effects_of, oriented
-from paragone.analysis.statistics import ALPHA, summarize
+from paragone.analysis.statistics import ALPHA, Effects, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
@@ -70,8 +70,9 @@ def _ratios(
     The interval is that of the table of differences; of a pair that is not among `judged`, it is adjusted for
     the `others` that the baseline is compared with.
     """
-    effects, found = effects_of(metric, series, baseline)
-    low, high = map(metric.shown, found.interval(ALPHA / others))
+    effects = effects_of(metric, series, baseline)
+    tested = Effects(effects.to_numpy())
+    low, high = map(metric.shown, tested.interval(ALPHA / others))
     machines = {"", *series.runs["machine_name"].dropna()}
     of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
     for row in of_metric.to_dict("records"):
@@ -83,7 +84,7 @@ def _ratios(
         yield {
             "metric": metric.name,
             "value": metric.shown(effect),
-            "mean": metric.shown(found.mean),
+            "mean": metric.shown(tested.mean),
             "low": low,
             "high": high,
             "n": len(effects),

@@ -6,20 +6,17 @@ import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.metrics import METRICS, margin_words
-from paragone.analysis.pairwise import PAIR
-from paragone.analysis.statistics import least_p
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
 
 PAIRED = (
     "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
-    "over contests, 95 % interval and p value by Student's t; fewer than four pairs count as four, because "
-    "contests end once all are decided. All else is paired by seed: mean log ratio (of accuracies: mean "
-    "difference) over pairs, 95 % interval and p value by sign flips; *: no less is possible with so many "
-    "pairs. Equivalence: two one-sided tests. Interval and p are adjusted by Holm's method over the pairs of "
-    "a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a ratio below 1, or "
-    "a difference below 0, speaks for the second, whatever the metric."
+    "over contests; fewer than four pairs count as four, because contests end once all are decided. All "
+    "else is paired by seed: mean log ratio (of accuracies: mean difference) over pairs. 95 % interval and p "
+    "value by Student's t; equivalence: two one-sided tests. Interval and p are adjusted by Holm's method "
+    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
+    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
 NOTHING = (
@@ -52,19 +49,13 @@ def differences(inputs: Inputs) -> Table:
 
 def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Return the rows of `pairwise.differences` as texts."""
-    # Marked is the least p value that sign flips of so many pairs can give.
-    floor = rows["unit"].eq(PAIR) & (rows["p"] <= rows["n"].map(least_p))
     cells = [
         {
             **row,
             "effect": _effect(row),
-            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}{mark}",
+            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",
         }
-        for row, mark in zip(
-            rows.assign(batch=words.batches(rows)).to_dict("records"),
-            floor.map({True: "*", False: ""}),
-            strict=True,
-        )
+        for row in rows.assign(batch=words.batches(rows)).to_dict("records")
     ]
     return pd.DataFrame(cells, columns=columns)
 
