@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _answer_all(options: argparse.Namespace) -> None:
-    sections = from_tables(
+    questions = from_tables(
         options.titles,
         options.runs,
         options.differences,
@@ -56,17 +56,17 @@ def _answer_all(options: argparse.Namespace) -> None:
         dict(options.labels),
         options.baseline,
     )
-    about = footnotes.headline(tidy.merge([tidy.read(path) for path in options.runs]))
-    write_text(json.dumps(msgspec.to_builtins(sections, enc_hook=float), indent=1), options.json)
-    write_text(to_text(sections, about), options.markdown)
-    write_text(screen.alone(sections, about, options), options.html)
+    headline = footnotes.headline(tidy.merge([tidy.read(path) for path in options.runs]))
+    write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), options.json)
+    write_text(to_text(questions, headline), options.markdown)
+    write_text(screen.alone(questions, headline, options), options.html)
 
 
 def _answer_first(options: argparse.Namespace) -> None:
     records = [record.read_contests(path) for path in options.contests]
     rounds = contests.rounds(records, "", parity_reports.read_parity(options.parity))
-    section = of_contests(options.title, rounds, dict(options.labels), options.baseline)
-    text = to_text([section], footnotes.headline(rounds))
+    question = of_contests(options.title, rounds, dict(options.labels), options.baseline)
+    text = to_text([question], footnotes.headline(rounds))
     write_text(text, options.markdown)
     print(f"\n{text}", flush=True)
 

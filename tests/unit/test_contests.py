@@ -89,7 +89,7 @@ def test_the_first_answer_is_of_speeds_alone():
     table["contest_seconds"] = 21.0
     table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
     (answer,) = of_contests("Which?", table, LABELS).answers
-    assert (answer.lead, answer.picture.measured) == ("Which?", "3 contests")
+    assert (answer.lead, answer.picture.sample) == ("Which?", "3 contests")
     speeds = {one.label: one.speed for one in answer.picture.variants}
     assert speeds == {"PyTorch": 100.5, "JAX": 50.25}
     assert answer.cautions[0].startswith("BUSY MACHINE")

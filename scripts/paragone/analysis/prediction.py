@@ -18,7 +18,7 @@ import scipy
 
 from paragone.analysis.statistics import ALPHA, POWER, holm
 
-# A kind of reason, and the values that words need: ("epochs", 3, 5). See reporting/words.py.
+# A kind of reason, and the values that words need: ("epochs", 3, 5). See reporting/sentences.py.
 Reason = tuple[Any, ...]
 
 HOLDS, CONSISTENT, DIFFERS = "holds", "consistent", "differs"

@@ -87,7 +87,7 @@ class Section:
 class Results:
     """All that page and paper show. `table` has one row per run; `to_come`: titles of unfinished sections."""
 
-    answers: list[answers.Section]
+    answers: list[answers.Question]
     sections: list[Section]
     table: pd.DataFrame
     to_come: list[str]

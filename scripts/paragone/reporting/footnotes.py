@@ -18,11 +18,11 @@ SPEEDS = {
 SHARED_CORES = "Replicas share the cores of one machine."
 
 
-def about(runs: pd.DataFrame, *own: str) -> list[str]:
-    """Return the remarks of a table: its `own`, then what all tables say; synthetic data are said first."""
+def of_table(runs: pd.DataFrame, *remarks: str) -> list[str]:
+    """Return the remarks of a table, then what all tables say; synthetic data come first."""
     return [
         *([f"{SYNTHETIC}."] if run_states.holds_synthetic(runs) else []),
-        *own,
+        *remarks,
         data(runs),
         *weights(runs),
         *where(runs),
@@ -57,31 +57,31 @@ def speeds(series: Iterable[Series]) -> str:
 
 def spread(counts: Iterable[float]) -> str:
     """Return `5`, or `4 to 5`: the number of values of each median; `0` for none."""
-    known = sorted({int(count) for count in counts if count})
-    return " to ".join(str(count) for count in dict.fromkeys([*known[:1], *known[-1:]])) or "0"
+    numbers = sorted({int(count) for count in counts if count})
+    return " to ".join(map(str, dict.fromkeys([*numbers[:1], *numbers[-1:]]))) or "0"
 
 
 def data(runs: pd.DataFrame) -> str:
     """Return the data sets, whether they are real, and their editions."""
-    known = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
+    sets = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
     texts = [
         f"{dataset}: SYNTHETIC DATA"
         if source == "synthetic"
         else f"{dataset}: real data ({edition}{'' if 'edition' in edition else ' edition'})"
-        for dataset, source, edition in known.itertuples(index=False)
+        for dataset, source, edition in sets.itertuples(index=False)
     ]
     return "; ".join(texts) + "." if texts else "No data were read."
 
 
 def weights(runs: pd.DataFrame) -> list[str]:
-    """Return the origin of the initial weights of each workload that asks for ImageNet's."""
-    asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
-    known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
-    lacking = "random draws by Keras' rule: ImageNet's were not available."
-    origins = {"imagenet": "ImageNet's, as Keras publishes them."}
+    """Return the origin of the initial weights of each workload with ImageNet's in its config."""
+    planned = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
+    origins = planned.dropna().drop_duplicates().sort_values(["workload", "initializer"])
     return [
-        f"{workload}: initial weights are {origins.get(used, lacking)}"
-        for workload, used in known.itertuples(index=False)
+        f"{workload}: initial weights are ImageNet's, as Keras publishes them."
+        if initializer == "imagenet"
+        else f"{workload}: initial weights are random draws by Keras' rule: ImageNet's were not available."
+        for workload, initializer in origins.itertuples(index=False)
     ]
 
 
@@ -94,21 +94,19 @@ def machine(runs: pd.DataFrame) -> str:
 
 
 def isolation(runs: pd.DataFrame) -> list[str]:
-    """Return one warning per kind of disturbance, none if all runs had the machine to themselves; also that
-    variants of contests were not alive together."""
-    warnings, unit = [], _unit(runs)
+    """Return a warning for each kind of disturbance, and one for variants that were timed alone."""
+    warnings, total = [], f"{len(runs)} {_unit(runs)}"
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
         warnings.append(
-            f"BUSY MACHINE: others used up to {100 * share:.0f} % of it during "
-            f"{flagged} of {len(runs)} {unit}."
+            f"BUSY MACHINE: other processes used up to {100 * share:.0f} % of it during {flagged} of {total}."
         )
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
-        warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
+        warnings.append(f"THROTTLED: heat or power slowed {slowed} of {total} down.")
     if "together" in runs and (apart := int((runs["together"] == False).sum())):  # noqa: E712
         warnings.append(
-            f"ONE AT A TIME: in {apart} of {len(runs)} windows one variant was alive, for want of memory. "
-            "States of the machine do not cancel in their ratios."
+            f"ONE AT A TIME: memory was too small for all variants in {apart} of {total}. Disturbances do "
+            "not cancel in their ratios."
         )
     return warnings
 
@@ -131,7 +129,7 @@ def violations(runs: pd.DataFrame) -> list[str]:
 
 def unproven(series: list[Series]) -> list[str]:
     """Return a sentence that names the series without proven parity, none if all have passed."""
-    names = [each.label for each in series if (each.runs["parity"] != "passed").any()]
+    names = [variant.label for variant in series if (variant.runs["parity"] != "passed").any()]
     return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
 
 

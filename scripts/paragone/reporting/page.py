@@ -22,7 +22,7 @@ from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import RunRecord
-from paragone.reporting import exhibits, footnotes, interactive, screen, words
+from paragone.reporting import exhibits, footnotes, interactive, screen, sentences
 from paragone.reporting.exhibits import Results
 from paragone.reporting.inputs import add_labels
 
@@ -132,7 +132,7 @@ def write(options: argparse.Namespace) -> None:
 def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     rows = []
     # A search finds backends by the labels that figures and answers have.
-    shown = table.assign(backend=table["backend"].replace(labels), batch=words.batches(table))
+    shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
     for row in shown.to_dict("records"):
         about = {"run": row["run"], "status": run_states.words_of(row["status"])}
         for heading, column, form in _INDEX:

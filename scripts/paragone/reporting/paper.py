@@ -7,8 +7,6 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,19 +15,17 @@ import pandas as pd
 import typst
 from matplotlib.font_manager import findfont
 
-from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, read_numbers
 from paragone.config.read import read
-from paragone.reporting import answers, exhibits, footnotes, words
-from paragone.reporting.answers import Answer, Published
+from paragone.reporting import exhibits, footnotes, sentences
+from paragone.reporting.answers import PublishedRow
 from paragone.reporting.exhibits import Figure, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
-WORDS = 110  # of the answers to one question, as long as one sentence is not longer
 _PAGE_ONLY = ("why", "note", "p")  # columns of a table that a column of the paper has no room for
 _OF_PUBLISHED = ("metric", "condition", "system", "published", "verdict", *_PAGE_ONLY)
 
@@ -48,8 +44,7 @@ def write(options: argparse.Namespace) -> None:
         )
         # Typst has fonts for Latin, Greek and Cyrillic. The others are named, for the same bytes on machines
         # with the same of them.
-        others = use_fonts_for([text])
-        for file in (Path(findfont(OWN)), *others):
+        for file in (Path(findfont(OWN)), *use_fonts_for([text])):
             (root / file.name).symlink_to(file)
         content = typst.compile(
             root / "paper.typ",
@@ -66,108 +61,79 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
     results = exhibits.read(options)
     facts = footnotes.facts(results.table, options.preset)
     cited = {folder.resolve().name: folder for folder in options.papers}
-    seen: set[tuple[str, ...]] = set()
     method = exhibits.caption_text(options.captions / "method.rst").split("\n\n")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": footnotes.headline(results.table),
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
-            {
-                "heading": part.heading,
-                "text": " ".join(
-                    [
-                        *_sentences(part.answers[:1]),
-                        *_differing(part),
-                        *_sentences(part.answers[1:]),
-                    ]
-                ),
-            }
+            (part.heading, " ".join(answer.paragraph for answer in part.answers))
             for part in results.answers[:2]
         ],
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
         "published": [
-            found
+            row
             for part in results.answers
             for run in part.judged
-            if (found := _published(run))["numbers"]
+            if (row := _published(run))["numbers"]
         ],
-        "sections": [_section(section, results, root, seen) for section in results.sections],
+        "sections": [_section(section, results, root) for section in results.sections],
         "facts": list(facts.items()),
         "flaws": [
             (name, flaw)
             for name, folder in cited.items()
             for flaw in dict.fromkeys(
-                flaw for one in read_numbers(folder).values() for flaw in one.flaws
+                flaw for numbers in read_numbers(folder).values() for flaw in numbers.flaws
             )
         ],
         "sources": [(name, read(folder / FILE)["title"]) for name, folder in cited.items()],
     }
 
 
-def _sentences(answers: Iterable[Answer]) -> list[str]:
-    """Return the first answers, as many as `WORDS` allow, and at least one."""
-    found: list[str] = []
-    for answer in answers:
-        text = answer.paragraph
-        if answer.outcome in (NOT_COMPARABLE, NOT_COMPARED):
-            continue
-        if found and len(" ".join([*found, text]).split()) > WORDS:
-            break
-        found.append(text[:1].upper() + text[1:])
-    return found
-
-
-def _differing(part: answers.Section, *names: str) -> list[str]:
-    """Return a sentence for each published run that differs, of the experiments of these names or of all."""
-    judged = [run for run in part.judged if not names or run.experiment in names]
-    return [run.sentence for run in judged if run.said]
-
-
-def _section(
-    section: Section, results: Results, root: Path, seen: set[tuple[str, ...]]
-) -> dict[str, Any]:
-    """Return a question with its answers, and the first of its figures and of its tables; see `_table`."""
-    said = [
-        replace(answer, lead=answer.lead.removeprefix(section.title).strip(" ()"))
-        for part in results.answers
-        for answer in part.answers
-        if answer.experiment == section.name
-    ]
-    differing = [text for part in results.answers for text in _differing(part, section.name)]
+def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
+    """Return a question with its answers, and the first of its figures and of its tables."""
+    runs = [run for part in results.answers for run in part.judged if run.differing]
+    answers = [answer for part in results.answers for answer in part.answers]
+    texts = [run.sentence for run in runs if run.experiment == section.name]
+    texts += [answer.paragraph for answer in answers if answer.experiment == section.name]
     return {
         "name": section.name,
         "title": section.title,
-        "answers": [*differing, *_sentences(said)],
+        "answers": [text.removeprefix(section.title).lstrip(": ") for text in texts],
         "figures": [_figure(figure, section.name, root) for figure in section.figures[:1]],
-        "tables": [_table(table, seen) for table in section.tables[:1]],
-        "more": [each.label for each in section.figures[1:]]
-        + [each.label for each in section.tables[1:]],
+        "tables": [_table(table) for table in section.tables[:1]],
+        "more": [figure.label for figure in section.figures[1:]]
+        + [table.label for table in section.tables[1:]],
     }
 
 
-def _published(run: Published) -> dict[str, Any]:
+def _published(run: PublishedRow) -> dict[str, Any]:
     """Return a published run that has a verdict, with its final numbers.
 
     `at`: how far a number is from the center of where one more run would be, in halves of that interval;
     `ranges`: where that is, in the same unit.
     """
     numbers = []
-    for one in run.numbers:
-        low, high = next(iter(one.ranges), (0.0, 0.0))
+    for number in run.numbers:
+        low, high = next(iter(number.ranges), (0.0, 0.0))
         if half := (high - low) / 2:
-            middles = [(start + end) / 2 for start, end in one.ranges]
+            middles = [(start + end) / 2 for start, end in number.ranges]
             numbers.append(
                 {
-                    "metric": words.noun(one.metric),
-                    "published": f"{one.value:.4f}",
-                    "at": (one.value - one.center) / half,
-                    "ranges": [(middle - one.center) / half for middle in middles],
-                    "verdict": one.verdict,
+                    "metric": sentences.noun(number.metric),
+                    "published": f"{number.value:.4f}",
+                    "at": (number.value - number.center) / half,
+                    "ranges": [(middle - number.center) / half for middle in middles],
+                    "verdict": number.verdict,
                 }
             )
-    return {"system": run.system, "about": run.about, "verdict": run.verdict, "numbers": numbers}
+    return {
+        "system": run.system,
+        "program": run.program,
+        "verdict": run.verdict,
+        "numbers": numbers,
+    }
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
@@ -188,40 +154,21 @@ def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
     }
 
 
-def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
-    """Return the first rows of a table, by system or metric; what all share is said above them.
-
-    `seen`: the rows of earlier tables, which are not shown again; those of this one are added.
-    """
-    cells = _cells(table)
-    again = [tuple(line) in seen for line in cells.to_numpy().tolist()]
-    cells = cells[[not each for each in again]]
-    seen.update(map(tuple, cells.to_numpy().tolist()))
-    shared = [
-        name for name in cells if len(cells) > 1 and (cells[name] == cells[name].iloc[0]).all()
-    ]
-    common = [f"{name}: {cells[name].iloc[0]}" for name in shared if cells[name].iloc[0]]
-    shown = cells[:ROWS].drop(columns=shared)
-    text = "; ".join(common)
-    notes = [f"{text[:1].upper()}{text[1:]}."] if text else []
+def _table(table: Table) -> dict[str, Any]:
+    """Return the first rows of a table; a value that all of them share is in the notes instead."""
+    cells = _cells(table)[:ROWS]
+    shared = [name for name in cells if len(cells) > 1 and len(set(cells[name])) == 1]
+    notes = [f"{name}: {cells[name].iloc[0]}." for name in shared if cells[name].iloc[0]]
     rows = len(table.cells["lines"])
-    if rows > len(shown):
-        notes.append(f"{len(shown)} of {rows} rows; the page has all.")
-    keys = [
-        name for name in ("system", "metric") if name in shown and shown[name].duplicated().any()
-    ]
-    key = keys[0] if keys else ""
-    groups = shown.groupby(key, sort=False) if key else [("", shown)]
-    shown = shown.drop(columns=key, errors="ignore")
+    if rows > len(cells):
+        notes.append(f"{len(cells)} of {rows} rows; the page has all.")
+    shown = cells.drop(columns=shared)
     return {
         "label": table.label.capitalize(),
-        "notes": " ".join(notes),
+        "notes": " ".join(note[:1].upper() + note[1:] for note in notes),
         "columns": [name.replace("_", " ") for name in shown],
         "widths": [max(map(len, shown[name]), default=1) for name in shown],
-        "groups": [
-            {"heading": name, "lines": part[shown.columns].to_numpy().tolist()}
-            for name, part in groups
-        ],
+        "lines": shown.to_numpy().tolist(),
     }
 
 
@@ -237,7 +184,7 @@ def _cells(table: Table) -> pd.DataFrame:
         kept = [name for name in _OF_PUBLISHED if name in cells]
         cells = cells[kept]
         cells.insert(kept.index("published") + 1, "measured", judged)
-        cells["metric"] = cells["metric"].map(words.noun)
+        cells["metric"] = cells["metric"].map(sentences.noun)
         lines = zip(cells["condition"], cells["system"], strict=True)
         cells["condition"] = [text.removeprefix(f"{system}, ") for text, system in lines]
         able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])

@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from paragone.reporting import words
-from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber, Section
+from paragone.reporting import sentences
+from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber, Question
 from paragone.reporting.exhibits import verdict_class
 
 _EDGE = 4.0  # percent of a picture that is left free on each side
@@ -22,21 +22,21 @@ _GRAY = "var(--muted)"
 Scale = Callable[[float], float]
 
 
-def render(sections: Sequence[Section], options: argparse.Namespace) -> Markup:
+def render(questions: Sequence[Question], options: argparse.Namespace) -> Markup:
     """The first screen as HTML. `options`: with the label and the color of each backend."""
     found = templates()
-    found.filters |= {"noun": words.noun, "color": partial(_color, options=options)}
+    found.filters |= {"noun": sentences.noun, "color": partial(_color, options=options)}
     found.globals |= {"effects_of": _effects, "times_of": _times, "cell_of": _cell}
     found.globals |= {"best": BEST, "open": OPEN}
-    return Markup(found.get_template("first_screen.html").render(sections=sections))
+    return Markup(found.get_template("first_screen.html").render(questions=questions))
 
 
-def alone(sections: Sequence[Section], about: str, options: argparse.Namespace) -> str:
+def alone(questions: Sequence[Question], about: str, options: argparse.Namespace) -> str:
     """The first screen as a file of its own."""
     title, style = f"<title>Answers: {Markup.escape(about)}</title>", text_of("page.css")
     style = f"<style>{style}.to {{ display: none; }}</style>"
     head = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{style}'
-    return f"{head}<main><h1>{Markup.escape(about)}</h1>{render(sections, options)}</main></html>"
+    return f"{head}<main><h1>{Markup.escape(about)}</h1>{render(questions, options)}</main></html>"
 
 
 def templates() -> jinja2.Environment:

@@ -25,7 +25,7 @@ from paragone.reporting.marks import (
     plain_numbers,
     published_row,
 )
-from paragone.reporting.words import reason
+from paragone.reporting.sentences import reason
 
 PANELS = {"published": "published epoch time (s)", "measured": "measured epoch time (s)"}
 

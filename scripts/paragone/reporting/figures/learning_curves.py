@@ -27,7 +27,7 @@ from paragone.reporting.marks import (
     legend_mark,
     scale,
 )
-from paragone.reporting.words import counted, noun, reason
+from paragone.reporting.sentences import counted, noun, reason
 from paragone.tasks import KINDS, METRICS
 
 LONG = 28  # characters that are more than a panel is high

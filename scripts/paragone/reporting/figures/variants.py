@@ -25,7 +25,7 @@ from paragone.reporting.marks import (
     write_value,
     write_words,
 )
-from paragone.reporting.words import with_interval
+from paragone.reporting.sentences import with_interval
 
 ROW = 0.3  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]

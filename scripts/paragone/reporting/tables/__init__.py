@@ -8,7 +8,7 @@ from paragone.base.errors import UserError
 from paragone.reporting import markup
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
-from paragone.reporting.tables import pairs, published, runs
+from paragone.reporting.tables import measured, published
 
 __path__ = plugins.extended(__path__, "reporting/tables")
 
@@ -16,9 +16,9 @@ TABLES: dict[str, Callable[[Inputs], Table]] = {
     "comparison": published.comparison,
     "matmul_comparison": published.matmul_comparison,
     "accelerator_reference": published.accelerator_reference,
-    "differences": pairs.differences,
-    "scaling": runs.scaling,
-    "spread": runs.spread,
+    "differences": measured.differences,
+    "scaling": measured.scaling,
+    "spread": measured.spread,
 }
 
 
@@ -29,8 +29,8 @@ def load(name: str) -> Callable[[Inputs], Table]:
     """
     if name in TABLES:
         return TABLES[name]
-    own = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    added = [known for known in plugins.names_in("reporting/tables") if known not in own]
+    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
+    added = [module for module in plugins.names_in("reporting/tables") if module not in modules]
     if name not in added:
         raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
     table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name, "table").table

@@ -13,7 +13,7 @@ from paragone.analysis.statistics import INTERVAL, Summary
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
-from paragone.reporting import footnotes, words
+from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
 
@@ -24,13 +24,12 @@ JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin"]
 JUDGED += ["p", "noticed", "is_equal", "near"]
 
 OUTCOMES_JUDGED = (
-    "A published run is judged by its final numbers. Measured: mean of the n runs here [where one more run "
-    "would be, by these and the committed ones, at the level of the test: 5 %, adjusted for the numbers of a "
-    "run by Holm's method]. Differs: the number is not there. Holds: it is, and it is equal within the "
-    "margin: distance and half the interval together are within it. Consistent: it is there, but the "
-    "interval is too wide for that. Other epochs have no verdict of their own."
+    "A published run is judged by its final numbers; other epochs have no verdict. Measured: mean of the n "
+    "runs here [where one more run would be, by these and the committed runs, at 5 % adjusted by Holm's "
+    "method for the numbers of the run]. Differs: the number is outside. Holds: it is inside, and distance "
+    "and half the interval together are within the margin. Consistent: it is inside, but the interval is too "
+    "wide for that."
 )
-
 PRODUCTS = (
     f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices synchronized at both "
     "edges, after a warm-up."
@@ -43,27 +42,25 @@ def comparison(inputs: Inputs) -> Table:
 
     There is one column per backend and machine, one of which judges.
     """
-    found = verdicts.compare_all(
+    compared = verdicts.compare_all(
         inputs.numbers.rows, inputs.evidence, inputs.sweeps(), inputs.epochs
     )
-    runs = {run.system: run for run in found.runs}
-    lines = [
-        _line(_about(one.row), one.findings, one.family, (one.judge, one.finding))
-        for one in found.lines
-    ]
-    for line in lines:
-        line["run_verdict"] = runs[line["system"]].verdict if line["family"] == "final" else ""
-    lines += [_of_sample(run, one) for run in found.samples for one in run.numbers]
+    runs = {run.system: run.verdict for run in compared.runs}
+    lines = []
+    for part in compared.lines:
+        verdict = runs[part.row.system] if part.family == "final" else ""
+        judged = part.judge, part.finding
+        lines.append(_line(_claimed(part.row), part.findings, part.family, judged, verdict))
+    lines += [_mean_line(run, number) for run in compared.samples for number in run.numbers]
     for line in lines:
         line["experiment"] = inputs.published_experiment
-    remarks = footnotes.about(
-        inputs.runs, OUTCOMES_JUDGED, *filter(None, map(words.of_curve, found.runs))
-    )
+    curves = filter(None, map(sentences.of_curve, compared.runs))
+    remarks = footnotes.of_table(inputs.runs, OUTCOMES_JUDGED, *curves)
     table = _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
-    return replace(table, published_runs=[*found.runs, *found.samples])
+    return replace(table, published_runs=[*compared.runs, *compared.samples])
 
 
-def _about(row: Row) -> dict[str, Any]:
+def _claimed(row: Row) -> dict[str, Any]:
     """Return what the source says of a row."""
     return {
         "metric": row.metric,
@@ -77,63 +74,66 @@ def _about(row: Row) -> dict[str, Any]:
 
 
 def _line(
-    about: dict[str, Any],
+    claimed: dict[str, Any],
     findings: dict[str, Finding],
     family: str = "",
     judged: tuple[str, Finding] | None = None,
     run_verdict: str = "",
 ) -> dict[str, Any]:
-    """Return one row. `about`: as of `_about`; of what is no single published number only the first four.
+    """Return one row: what the source claims, as of `_claimed`, and a finding by series.
 
-    `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
-    compared. `run_verdict`: on the published run that it is a final number of.
+    `judged` is the series whose finding is the verdict, and that finding; by default the first that can be
+    compared. `run_verdict` is that on the published run that has it as a final number.
     """
     label, finding = judged or verdicts.overall(findings)
     decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
     return {
-        **{name: about[name] for name in _BEFORE},
-        **{label: words.measured(each) for label, each in findings.items()},
+        **{name: claimed[name] for name in _BEFORE},
+        **{label: sentences.measured(side) for label, side in findings.items()},
         "verdict": "" if family == "curve" and finding.judgement else finding.verdict,
         "why": _why(decisive, len(findings)),
-        "note": about.get("note", ""),
+        "note": claimed.get("note", ""),
         "family": family,
         "judge": label,
-        "value": about.get("value", math.nan),
-        "bound": about.get("bound", ""),
-        "has_runs": all(each.has_runs for each in findings.values()),
+        "value": claimed.get("value", math.nan),
+        "bound": claimed.get("bound", ""),
+        "has_runs": all(side.has_runs for side in findings.values()),
         "run_verdict": run_verdict,
         **_numbers(finding.judgement),
-        "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
+        "runs": " ".join(dict.fromkeys(run for side in findings.values() for run in side.runs)),
     }
 
 
-def _of_sample(run: PublishedRun, one: Judgement) -> dict[str, Any]:
+def _mean_line(run: PublishedRun, number: Judgement) -> dict[str, Any]:
     """Return the row of a mean of several published runs of one program."""
-    about = {
-        "metric": one.claim.metric,
+    claimed = {
+        "metric": number.claim.metric,
         "condition": f"mean of {run.count} published runs of one program",
         "system": run.system,
-        "published": f"{one.claim.value:.4f}",
-        "value": one.claim.value,
+        "published": f"{number.claim.value:.4f}",
+        "value": number.claim.value,
     }
-    measured = verdicts.within(Measured(one.center, 4, one.n), one)
-    mean = Finding(one.verdict, measured=measured, judgement=one)
-    return _line(about, {run.judge: mean}, "final", (run.judge, mean), run.verdict)
+    measured = verdicts.within(Measured(number.center, 4, number.n), number)
+    mean = Finding(number.verdict, measured=measured, judgement=number)
+    return _line(claimed, {run.judge: mean}, "final", (run.judge, mean), run.verdict)
 
 
-def _numbers(one: Judgement | None) -> dict[str, Any]:
+def _numbers(number: Judgement | None) -> dict[str, Any]:
     """Return the numbers behind a verdict: of a judgement and its claim."""
-    if one is None:
+    if number is None:
         return dict.fromkeys(JUDGED, math.nan)
-    found = {name: getattr(one.claim if name in vars(one.claim) else one, name) for name in JUDGED}
-    return found | {name: " ".join(map(repr, found[name])) for name in ("own", "near")}
+    values = {
+        name: getattr(number.claim if name in vars(number.claim) else number, name)
+        for name in JUDGED
+    }
+    return values | {name: " ".join(map(repr, values[name])) for name in ("own", "near")}
 
 
 def _why(findings: dict[str, Finding], columns: int) -> str:
     """Return the reason of the series that judges, or of each that cannot be compared, equal ones once."""
     reasons: dict[str, list[str]] = {}
-    for label, each in findings.items():
-        reasons.setdefault(words.reasons(each), []).append(label)
+    for label, finding in findings.items():
+        reasons.setdefault(sentences.reasons(finding), []).append(label)
     if columns == 1 or (len(reasons) == 1 and len(findings) > 1):
         return "; ".join(reasons)
     return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
@@ -165,7 +165,7 @@ def matmul_comparison(inputs: Inputs) -> Table:
                 "matrices; correct `published` in the config, or the paper's numbers"
             )
         findings = {label: _product_finding(protocol, part) for label, part in series}
-        lines.append(_line(_about(row), findings))
+        lines.append(_line(_claimed(row), findings))
     remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.numbers.flaws]
     return _table(lines, inputs.title, remarks)
 
@@ -175,17 +175,20 @@ def _product_finding(published: Protocol, cases: pd.DataFrame) -> Finding:
     device = cases["device"].iloc[0]
     if device != published.device:
         return Finding(NOT_COMPARABLE, (("other_device", device, published.device),))
-    same = cases["precision"] == published.precision
-    for side in ("m", "k", "n"):
-        same &= cases[side] == getattr(published, side)
-    if not same.any():
+    sides = ["precision", "m", "k", "n"]
+    cases = cases[(cases[sides] == [getattr(published, side) for side in sides]).all(axis=1)]
+    if cases.empty:
         return Finding(NOT_COMPARABLE, (("not_measured",),))
-    case = cases[same].iloc[0]
+    case = cases.iloc[0]
     if case["runs"] == 0:
         return Finding(NOT_COMPARABLE, (("case_ended", case["reason"]),))
-    summary = Summary(*(case[key] for key in ("runs", "median", "low", "high")))
+    measured = summarized(_summary(case), 3, "s")
     runs = tuple(case["names"].split())
-    return Finding(NOT_COMPARABLE, (("hardware_product",),), summarized(summary, 3, "s"), runs=runs)
+    return Finding(NOT_COMPARABLE, (("hardware_product",),), measured, runs=runs)
+
+
+def _summary(case: pd.Series, factor: float = 1) -> Summary:
+    return Summary(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
 
 
 def accelerator_reference(inputs: Inputs) -> Table:
@@ -193,7 +196,7 @@ def accelerator_reference(inputs: Inputs) -> Table:
     lines = []
     for row in inputs.numbers.rows:
         kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
-        lines.append(_line(_about(row), {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
+        lines.append(_line(_claimed(row), {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
     metrics = [row.metric for row in inputs.numbers.rows]
     at = max((n for n, metric in enumerate(metrics, 1) if metric == "peak_throughput"), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
@@ -203,11 +206,13 @@ def accelerator_reference(inputs: Inputs) -> Table:
 
 
 def _peak_line(peak: pd.Series) -> dict[str, Any]:
-    values = (peak[key] / 1e12 for key in ("median", "low", "high"))
-    measured = summarized(Summary(peak["runs"], *values), 3, "TFLOP/s")
+    measured = summarized(_summary(peak, 1e-12), 3, "TFLOP/s")
     runs = tuple(peak["names"].split())
     finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
-    system = f"this machine ({peak['device']})"
-    case = f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}"
-    about = {"metric": "peak_throughput", "condition": case, "system": system}
-    return _line({**about, "published": "-"}, {"measured here": finding})
+    claimed = {
+        "metric": "peak_throughput",
+        "condition": f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}",
+        "system": f"this machine ({peak['device']})",
+        "published": "-",
+    }
+    return _line(claimed, {"measured here": finding})

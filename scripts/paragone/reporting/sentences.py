@@ -1,0 +1,444 @@
+"""Sentences of verdicts, and texts of verdicts and reasons in tables: a template each.
+
+Verdicts are rows of the tables `differences` and `comparison`, and runs of `analysis.verdicts`. Nothing reads
+a sentence back.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise as neighbors
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis import pairwise
+from paragone.analysis.grouping import CONTEST
+from paragone.analysis.metrics import margin_words, named
+from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
+from paragone.analysis.prediction import (
+    AT_CHANCE,
+    CONSISTENT,
+    DIFFERS,
+    HOLDS,
+    Claim,
+    Judgement,
+    Reason,
+)
+from paragone.analysis.statistics import FEWEST_EFFECTS
+from paragone.analysis.verdicts import Finding, PublishedRun
+from paragone.config.numbers import LOWER
+from paragone.tasks import METRICS
+
+Row = dict[str, Any]  # a row of a table
+
+NOTHING_COMPARED = "No two variants could be compared."
+
+# The best variant by a metric.
+BEST = {
+    "speed": "fastest",
+    "end to end": "quickest from start to end",
+    "time to target": "quickest to the target",
+    "test accuracy": "most accurate",
+    "peak memory": "smallest in memory",
+    "energy": "lowest in energy",
+}
+QUICK = {"speed": "fast", "end to end": "quick", "time to target": "quick"}
+
+NOT_BOTH = {PAIR: "no seed ran both", CONTEST: "no round timed both"}
+UNITS = {PAIR: ("pair of runs", "pairs of runs"), CONTEST: ("contest", "contests")}
+
+# A verdict on one published run, and on several.
+JUDGED = {
+    HOLDS: ("holds", "hold"),
+    CONSISTENT: ("is consistent by a weak test", "are consistent by weak tests"),
+    DIFFERS: ("differs", "differ"),
+    AT_CHANCE: ("is at chance", "are at chance"),
+}
+
+# Each kind of `analysis.prediction.Reason`; its values fill the places.
+REASONS = {
+    # There is nothing to compare.
+    "no_quantity": "no measured quantity corresponds to this metric",
+    "no_workload": "no run of workload {}",
+    "no_batch": "no run with global batch {}, but with {}",
+    "no_replicas": "no run with replicas: {}",
+    "none_completed": "no run was completed: {}",
+    "no_epoch": "not measured: the runs had {} epochs",
+    "no_parity": "parity is not proven: no speed",
+    "not_finite": "no finite value",
+    # The runs did something else.
+    "synthetic": "SYNTHETIC DATA",
+    "global_batch": "global batch {}, published {}",
+    "precision": "{} arithmetic",
+    "steps_per_epoch": "{} steps per epoch, published {}",
+    "epoch_examples": "{:,} examples per epoch, published {:,}",
+    "input_shape": "inputs of {}, published {}",
+    "model": "{} {}, published {}",
+    "replicas": "{} x batch {} per replica, published {} x {}",
+    "edition": "edition {}",
+    "epochs": "only {} of the published {} epochs were run",
+    "hardware": "other hardware",
+    "hardware_training_time": "other hardware; measured with compilation and evaluation, a whole run also "
+    "with its start",
+    "hardware_training": "other hardware; measured: training alone",
+    "hardware_product": "other hardware; the source prints the time of day (1 s resolution) around drawing "
+    "the operands, the product and its sum, here the product alone is timed",
+    "hardware_elsewhere": "other hardware, not measured here",
+    "vendors_peak": "other hardware; the vendor's peak, no measured product",
+    "measured_peak": "other hardware; a measured product, no vendor's peak",
+    "other_device": "measured on a {}, published for a {}",
+    "not_measured": "not measured",
+    "case_ended": "{}",
+    # How the number was judged.
+    "few_runs": "no committed spread of this protocol: an interval takes {} runs",
+    "other_program": "the runs here are of another program than the committed ones, and judge alone",
+    "stuck": "left out as stuck: seed {}",
+    "target": "the runs had the published target",
+    "other_target": "the runs had the target {:g}, published {}",
+    "equal": "equal",
+    "count": "by {:+,}",
+    # Which value was measured.
+    "at_epoch": " at epoch {}",
+    "extrapolated": ", extrapolated",
+}
+
+
+def joined(names: Sequence[object], word: str = "and") -> str:
+    """Return names as a list in words."""
+    *first, last = map(str, names)
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural unless it is 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def with_interval(form: str, value: float, low: float | None, high: float | None) -> str:
+    """Return a value in a format, with its interval if both ends are finite."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return form.format(value)
+    return f"{form.format(value)} [{form.format(low)}, {form.format(high)}]"
+
+
+def batches(rows: pd.DataFrame) -> pd.Series:
+    """Return the global batches of rows as text."""
+    return rows["global_batch"].map("{:,}".format)
+
+
+# Pairs of variants
+
+
+def with_verdicts(differences: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `pairwise.differences` with the columns `verdict` and `why` as text."""
+    rows = differences.to_dict("records")
+    return differences.assign(verdict=[*map(_verdict, rows)], why=[*map(_why, rows)])
+
+
+def _verdict(row: Row) -> str:
+    metric = named(row["metric"])
+    if row["relation"] == BETTER:
+        return f"{row['winner']} is {metric.words}"
+    return f"equal within {margin_words(metric)}" if row["relation"] == EQUAL else row["relation"]
+
+
+def _why(row: Row) -> str:
+    """Return what a pair lacks for a verdict, or which of two equal variants is ahead."""
+    match row["relation"]:
+        case "not compared":
+            sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
+            lacks = [f"{label}: {why}" for label, why in sides if why]
+            return ", ".join(lacks) or NOT_BOTH[row["unit"]]
+        case "equal" if row["winner"]:
+            return f"{row['winner']} is {named(row['metric']).words}, within the margin"
+        case "undecided":
+            return takes(row)
+    return ""
+
+
+def takes(row: Row) -> str:
+    """Return what would decide an undecided pair."""
+    n, needed, (unit, units) = row["n"], row["needed"], UNITS[row["unit"]]
+    if n < FEWEST_EFFECTS:
+        few = f"one {unit} has no variance" if n == 1 else f"two {units} hardly tell how they vary"
+        return f"{few}, and it takes at least {needed:.0f}"
+    if pd.isna(needed):
+        return f"the {units} vary so much that no affordable number decides"
+    if more := int(max(needed - n, 0)):
+        minutes = more * row["unit_seconds"] / 60
+        duration = "" if pd.isna(minutes) else f", about {max(minutes, 1):.0f} minutes"
+        return f"it takes {more} more {unit if more == 1 else units}{duration}"
+    if _size(row) < named(row["metric"]).margin:
+        return f"the effect lies between none and the margin, and more {units} may decide"
+    return f"more {units} may decide"
+
+
+def _size(row: Row) -> float:
+    """Return by how much the better one of a pair is better: a ratio from 1, or a difference from 0."""
+    effect = float(row["effect"])
+    if row["ratio"]:
+        return max(effect, 1 / effect if effect else math.inf)
+    return abs(effect)
+
+
+def _effect(row: Row) -> str:
+    """Return how the winner of a pair relates to the loser, whose name follows."""
+    size, metric = _size(row), named(row["metric"])
+    if metric.saves:
+        return f"{100 * (1 - 1 / size):.0f} % below"
+    if row["ratio"]:
+        return f"{size:.2f} times as {QUICK.get(metric.name, 'good')} as"
+    return f"{size:.3f} above"
+
+
+def which_is_best(rows: pd.DataFrame) -> str:
+    """Return which variant is best by one metric.
+
+    rows: of the table `differences`, of the same work on one machine.
+    """
+    metric = named(rows["metric"].iloc[0])
+    compared = rows[rows["relation"] != NOT_COMPARED]
+    if compared.empty:
+        return NOTHING_COMPARED
+    pairs = compared.to_dict("records")
+    if rows["tuning"].iloc[0] == BOTH:
+        return " ".join(map(_on_pair, pairs))
+    best, superlative = pairwise.contenders(compared), BEST[metric.name]
+    if len(best) == 1:
+        beaten = [row for row in pairs if row["relation"] == BETTER and row["winner"] == best[0]]
+        nearest = min(beaten, key=_size, default=None)
+        effect = f", {_effect(nearest)} {loser(nearest)}" if nearest else ""
+        return f"{best[0]} is {superlative}{effect}."
+    among = [row for row in pairs if {row["first"], row["second"]} <= {*best}]
+    if any(row["relation"] == UNDECIDED for row in among):
+        return f"{joined(best, 'or')} is {superlative}; which one is undecided."
+    equal = f"equal within {margin_words(metric)}"
+    if {*best} == {name for row in pairs for name in (row["first"], row["second"])}:
+        return f"{joined(best)} are {equal}."
+    return f"{joined(best)} are {superlative}, and {equal}."
+
+
+def _on_pair(row: Row) -> str:
+    """Return the verdict on a compared pair as a sentence."""
+    if row["relation"] == BETTER:
+        return f"{row['winner']} is {_effect(row)} {loser(row)}."
+    return f"{row['first']} and {row['second']} are {_verdict(row)}."
+
+
+def by_length(turns: Sequence[tuple[str, float]]) -> list[str]:
+    """Return which variant ends first by the length of a run. `turns`: of `pairwise.quickest`."""
+    if not turns:
+        return []
+    last = turns[-1][0]
+    if len(turns) == 1:
+        return [f"{last} ends first at any length of a run."]
+    short = [f"{name} below {end:,.0f} examples" for (name, _), (_, end) in neighbors(turns)]
+    return [f"{', '.join(short)} probably ends first, {last} in longer runs."]
+
+
+def contradiction(best: Sequence[str], turns: Sequence[tuple[str, float]]) -> list[str]:
+    """Return a sentence where whole runs name another winner of long runs than the speeds do."""
+    if not best or not turns or turns[-1][0] in best:
+        return []
+    return ["Speeds and times of whole runs name different winners of long runs."]
+
+
+def less_accurate(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence for each decided pair of accuracies."""
+    return [
+        f"{row['winner']} is more accurate than {loser(row)}, by {_size(row):.3f}."
+        for row in rows.to_dict("records")
+        if row["relation"] == BETTER
+    ]
+
+
+def undecided(rows: pd.DataFrame) -> str:
+    """Return which variants are undecided by one metric, and what decides the pair that takes most.
+
+    rows: undecided ones of the table `differences`, of one metric.
+    """
+    pairs = rows.to_dict("records")
+    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
+    most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
+    better = named(most["metric"]).words
+    return f"Which of {joined([*names])} is {better} is undecided: {takes(most)}."
+
+
+def no_speed(labels: Sequence[str], why: str) -> str:
+    """Return that variants have no speed, and why."""
+    return f"{joined(labels)} {'has' if len(labels) == 1 else 'have'} no speed: {why}."
+
+
+def not_run(labels: Sequence[str], why: str) -> str:
+    """Return that variants were not run, and why."""
+    return f"{joined(labels)} {'was' if len(labels) == 1 else 'were'} not run: {why}."
+
+
+def beside_baseline(row: Row, label: str) -> str:
+    """Return the relation of a variant to the other one of a pair, or why it is not compared."""
+    if row["relation"] == NOT_COMPARED:
+        lacks = row["first_lacks"], row["second_lacks"]
+        return str(lacks[label == row["second"]] or NOT_BOTH[row["unit"]])
+    if row["relation"] != BETTER:
+        return str(row["relation"])
+    metric = named(row["metric"])
+    if row["winner"] == label:
+        return metric.words
+    return "slower" if metric.name in QUICK else "worse"
+
+
+def sample_size(rows: pd.DataFrame) -> str:
+    """Return how many contests or pairs of runs are behind the verdicts of compared pairs."""
+    least, most = int(rows["n"].min()), int(rows["n"].max())
+    unit = UNITS[rows["unit"].iloc[0]][most > 1]
+    return f"{most} {unit}" if least == most else f"{least} to {most} {unit}"
+
+
+# Published numbers
+
+
+def reason(why: Reason) -> str:
+    """Return a reason as text."""
+    kind, *values = why
+    listed = [
+        ", ".join(map(str, each)) if isinstance(each, list | tuple) else each for each in values
+    ]
+    return REASONS[kind].format(*listed)
+
+
+def reasons(finding: Finding) -> str:
+    """Return why a finding has its verdict, and in brackets its caveats."""
+    caveats = f" ({'; '.join(map(reason, finding.caveats))})" if finding.caveats else ""
+    why = [*map(reason, finding.reasons)]
+    if finding.judgement and not why:
+        why = [distance(finding.judgement)]
+    return "; ".join(why) + caveats
+
+
+def measured(finding: Finding) -> str:
+    """Return the measured value with its interval and n; a dash where there is none."""
+    value = finding.measured
+    if value is None:
+        return "-"
+    text = with_interval(f"{{:,.{value.digits}f}}", value.value, value.low, value.high)
+    unit = f" {value.unit}" if value.unit else ""
+    remark = reason(value.remark) if value.remark else ""
+    return f"{text}{unit} (n = {value.n}){remark}"
+
+
+def noun(metric: str) -> str:
+    """Return the name of a published metric as text."""
+    if metric == "parameters":
+        return "number of parameters"
+    split, _, name = metric.partition("_")
+    if name in METRICS:
+        metric = f"{split} {METRICS[name].words}"
+    return metric.replace("_", " ").replace("train ", "training ")
+
+
+def distance(number: Judgement) -> str:
+    """Return how far a published number is from the center of our runs, and what that says."""
+    if number.verdict == AT_CHANCE:
+        return "not above always guessing the most frequent class"
+    if number.claim.bound:
+        relation = {
+            HOLDS: "is beyond",
+            DIFFERS: "falls short of",
+            CONSISTENT: "may be on either side of",
+        }
+        return f"one more run {relation[number.verdict]} the bound"
+    apart = f"{abs(number.difference):.2g} {'above' if number.difference > 0 else 'below'}"
+    noticed = f"{number.noticed:.2g} would have been noticed"
+    if number.verdict == HOLDS:
+        return f"{apart}, within the margin of {number.claim.margin:.2g}"
+    if number.verdict == CONSISTENT and number.near and not _is_inside(number):
+        return f"{apart}, near {counted(len(number.near), 'outlier')} among our runs"
+    if number.verdict == CONSISTENT:
+        return f"{apart}, a weak test: only {noticed}"
+    equal = ", equal within the margin" if number.is_equal else ""
+    p = "p < 0.001" if number.p < 0.001 else f"p = {number.p:.3f}"
+    return f"{apart}{equal}, {p}; {noticed}"
+
+
+def _is_inside(number: Judgement) -> bool:
+    return number.low <= number.claim.value <= number.high
+
+
+def of_curve(run: PublishedRun) -> str:
+    """Return how the epochs of a published run lie together; empty where that is not known."""
+    if (curve := run.curve) is None:
+        return ""
+    return (
+        f"{run.system}: {curve.inside} of {curve.inside_of} published outcomes are where one more of the "
+        f"{curve.as_few_of - 1} committed runs would be: {curve.verdict}. So few or fewer are there for "
+        f"{curve.as_few} of {curve.as_few_of} runs, the published one included."
+    )
+
+
+def published(runs: Sequence[PublishedRun]) -> str:
+    """Return how many published runs have which verdict, how many would agree under another protocol, and
+    the verdict on several as a sample."""
+    verdicts = Counter(run.verdict for run in runs if run.count == 1)
+    if not verdicts:
+        return "No published run can be compared with these runs."
+    counts = [
+        f"{verdicts[name] or 'none'} {verbs[verdicts[name] > 1]}"
+        for name, verbs in JUDGED.items()
+        if verdicts[name] or name == HOLDS
+    ]
+    texts = [f"{counted(verdicts.total(), 'published run')} can be compared: {joined(counts)}."]
+    if explained := sum(run.explanation is not None for run in runs if run.count == 1):
+        texts.append(f"{explained} of them would agree under another protocol.")
+    for run in runs:
+        if run.count > 1:
+            texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
+    return " ".join(texts)
+
+
+def verdict_on_run(run: PublishedRun) -> str:
+    """Return the verdict on a published run, and that under its second protocol if this explains it."""
+    if run.explanation is None:
+        return run.verdict
+    workload, verdict = run.explanation
+    return f"{run.verdict}; {JUDGED[verdict][0]} as {workload}"
+
+
+def name_of_run(run: PublishedRun) -> str:
+    """Return the name of a published run, or of several as a sample."""
+    return run.system if run.count == 1 else f"{run.count} published runs as a sample"
+
+
+def printed(claim: Claim) -> str:
+    """Return a published number as text."""
+    return f"{'over ' if claim.bound == LOWER else ''}{claim.value:g}"
+
+
+def differing(run: PublishedRun) -> str:
+    """Return which numbers of a published run differ, and to which side; empty if none does."""
+    sides: dict[str, list[str]] = {}
+    for number in sorted(run.numbers, key=lambda number: number.difference > 0):
+        if number.verdict == DIFFERS:
+            side = "above" if number.difference > 0 else "below"
+            sides.setdefault(side, []).append(noun(number.claim.metric))
+    parts = [
+        f"{joined(names)} {'is' if len(names) == 1 else 'are'} {side}"
+        for side, names in sides.items()
+    ]
+    return f"Published {joined(parts)} what another run of this program gives." if parts else ""
+
+
+def differing_counts(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence for each count of a published system that differs."""
+    counts = rows[rows["family"].eq("") & rows["verdict"].eq(DIFFERS)]
+    return [
+        f"The published {noun(row.metric)} of {row.system} differs: {row.why}."
+        for row in counts.itertuples()
+    ]
+
+
+def commonest(rows: pd.DataFrame) -> str:
+    """Return the most frequent reason, or the first; of rows for which there are runs, if any."""
+    tried = rows[rows["has_runs"].astype(bool)]
+    reasons = (tried if len(tried) else rows)["why"].tolist()
+    return str(max(reasons, key=reasons.count))

@@ -1,0 +1,346 @@
+"""Sentences of verdicts, each template once; the answers, pictures and published rows made of verdicts."""
+
+import json
+import math
+
+import msgspec
+import pandas as pd
+import pytest
+from make_records import LABELS, make_record, tabulated
+from make_tables import pairs
+
+from paragone.analysis import tidy
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
+from paragone.analysis.prediction import Claim, Judgement
+from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
+from paragone.reporting import answers as reported
+from paragone.reporting import sentences
+from paragone.reporting.answers import BEST, HOLD, OPEN, Question, Tables
+
+A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (
+            pairs(("A", "B", BETTER, 2, "A"), ("A", "C", BETTER, 1.5, "A"), ("B", "C", BETTER, 0.7, "C")),
+            "A is fastest, 1.50 times as fast as C.",
+        ),
+        (pairs(("A", "B", BETTER, 0.8, "B")), "B is fastest, 1.25 times as fast as A."),
+        (pairs(A_BEATS_B, metric="peak memory"), "A is smallest in memory, 17 % below B."),
+        (
+            pairs(("A", "B", BETTER, 0.1, "A"), metric="test accuracy"),
+            "A is most accurate, 0.100 above B.",
+        ),
+        (
+            pairs(("A", "B", EQUAL, 1.001), ("A", "C", EQUAL, 1.002), ("B", "C", EQUAL, 1.001)),
+            "A, B and C are equal within 5 %.",
+        ),
+        (
+            pairs(("A", "B", EQUAL, 1.0), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")),
+            "A and B are fastest, and equal within 5 %.",
+        ),
+        (
+            pairs(("A", "B", UNDECIDED, 1.1), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")),
+            "A or B is fastest; which one is undecided.",
+        ),
+        (
+            pairs(("A", "B", BETTER, 2, "A"), ("C", "D", EQUAL, 1.0), tuning="both"),
+            "A is 2.00 times as fast as B. C and D are equal within 5 %.",
+        ),
+        (pairs(("A", "B", NOT_COMPARED, math.nan)), "No two variants could be compared."),
+    ],
+)  # fmt: skip
+def test_which_variant_is_best(table, text):
+    assert sentences.which_is_best(table) == text
+
+
+def test_the_length_of_runs_has_a_sentence_and_another_winner_of_long_runs_one_more():
+    assert sentences.by_length([]) == []
+    assert sentences.by_length([("A", 0.0)]) == ["A ends first at any length of a run."]
+    turns = [("B", 0.0), ("C", 9000.0), ("A", 47_000.0)]
+    assert sentences.by_length(turns) == [
+        "B below 9,000 examples, C below 47,000 examples probably ends first, A in longer runs."
+    ]
+    assert sentences.contradiction(["A", "B"], turns) == sentences.contradiction([], turns) == []
+    assert len(sentences.contradiction(["B"], turns)) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "takes"),
+    [
+        ({"n": 1, "needed": 6.0}, "one pair of runs has no variance, and it takes at least 6"),
+        (
+            {"n": 2, "needed": 6.0},
+            "two pairs of runs hardly tell how they vary, and it takes at least 6",
+        ),
+        ({"n": 9}, "it takes 1 more pair of runs"),
+        ({"needed": math.nan}, "the pairs of runs vary so much that no affordable number decides"),
+        (
+            {"n": 10, "effect": 0.97},
+            "the effect lies between none and the margin, and more pairs of runs may decide",
+        ),
+        ({"n": 10, "effect": 0.90}, "more pairs of runs may decide"),
+        (
+            {"n": 6, "unit": "contest", "unit_seconds": 40.0},
+            "it takes 4 more contests, about 3 minutes",
+        ),
+    ],
+)
+def test_what_an_undecided_pair_takes(columns, takes):
+    table = pairs(("A", "B", UNDECIDED, 1.1)).assign(**columns)
+    assert sentences.undecided(table) == f"Which of A and B is faster is undecided: {takes}."
+    assert sentences.with_verdicts(table)["why"].item() == takes
+
+
+def test_rows_have_a_verdict_and_a_reason_as_text():
+    table = pairs(
+        A_BEATS_B,
+        ("A", "B", EQUAL, 1.02, "A"),
+        ("A", "B", NOT_COMPARED, math.nan),
+        ("A", "B", NOT_COMPARED, math.nan),
+        first_lacks=["", "", "crashed", ""],
+        second_lacks=["", "", "diverged", ""],
+    )
+    texts = sentences.with_verdicts(table)
+    assert texts["verdict"].tolist() == ["A is faster", "equal within 5 %", *["not compared"] * 2]
+    reasons = ["A is faster, within the margin", "A: crashed, B: diverged", "no seed ran both"]
+    assert texts["why"].tolist() == ["", *reasons]
+
+
+def tables(rows: pd.DataFrame, records: list[dict] | None = None, **more: object) -> Tables:
+    """An experiment with such differences, and the runs of such records."""
+    runs, _ = tabulated(records or [make_record("torch")], {})
+    runs["machine_name"] = "here"
+    return Tables("one", "Which?", runs, rows, labels=LABELS, **more)
+
+
+def question(heading: str, given: Tables, **more: object) -> Question:
+    return next(part for part in reported.answers([given], **more) if part.heading == heading)
+
+
+def best(rows: pd.DataFrame, **more: object) -> reported.Answer:
+    """The only answer to the question which variant is best."""
+    (answer,) = question(BEST, tables(rows, **more)).answers
+    return answer
+
+
+def test_the_first_question_is_answered_even_if_it_is_open_and_others_only_if_decided():
+    table = pd.concat([pairs(("A", "B", UNDECIDED, 1.1)), pairs(A_BEATS_B, metric="end to end")])
+    assert best(table).outcome == UNDECIDED
+    answer = best(table.assign(family="exploratory"))
+    assert answer.text == "A is quickest from start to end, 1.20 times as quick as B."
+    undecided = pairs(("A", "B", UNDECIDED, 1.1), family="exploratory")
+    assert best(undecided).text == sentences.NOTHING_COMPARED
+
+
+def test_a_faster_variant_that_is_less_accurate_is_told():
+    less_accurate = pairs(("A", "B", BETTER, -0.03, "B"), metric="test accuracy")
+    answer = best(pd.concat([pairs(A_BEATS_B), less_accurate]))
+    assert answer.cautions == ("B is more accurate than A, by 0.030.",)
+
+
+def test_speeds_that_experiments_share_are_compared_once():
+    twice = [tables(pairs(A_BEATS_B)), tables(pairs(A_BEATS_B, family="exploratory"))]
+    assert [part.heading for part in reported.answers(twice)] == [BEST, HOLD, OPEN]
+
+
+def test_tuning_works_and_machines_are_part_of_the_lead():
+    parts = [
+        pairs(A_BEATS_B, machine="new"),
+        pairs(A_BEATS_B, machine="old", tuning="tuned"),
+        pairs(A_BEATS_B, tuning="both", workload="fashion-cnn"),
+    ]
+    runs = [make_record("torch", host=host) for host in ("new", "old", "node-1")]
+    given = tables(pd.concat(parts), runs)
+    given.runs["machine_name"] = ["new", "old", "here"]
+    leads = [answer.lead for part in reported.answers([given]) for answer in part.answers]
+    assert [lead for lead in leads if lead] == [
+        "Which? (fashion-conv, batch 1,000; new)",
+        "Which? (fashion-conv, batch 1,000; tuned; old)",
+        "Which? (fashion-cnn, batch 1,000; tuned and as installed; here)",
+    ]
+
+
+def test_a_picture_is_relative_to_the_baseline():
+    table = pairs(
+        ("A", "B", BETTER, 2.0, "A"),
+        ("A", "C (tuned)", EQUAL, 1.01),
+        ("B", "C (tuned)", NOT_COMPARED, math.nan),
+        low=[1.6, 1.0, 0],
+        high=[2.5, 1.02, math.inf],
+        second_lacks=["", "", "crashed"],
+    )
+
+    def shown(baseline: str) -> list[tuple]:
+        variants = best(table, baseline=baseline).picture.variants
+        return [(row.label, row.verdict, row.effect, row.low) for row in variants]
+
+    assert shown("B") == [
+        ("A", "faster", 2.0, 1.6),
+        ("B", "baseline", 1.0, None),
+        ("C (tuned)", "crashed", None, None),
+    ]
+    assert shown("A") == [
+        ("A", "baseline", 1.0, None),
+        ("C (tuned)", EQUAL, pytest.approx(1 / 1.01), pytest.approx(1 / 1.02)),
+        ("B", "slower", 0.5, pytest.approx(1 / 2.5)),
+    ]
+
+
+def test_what_was_not_run_and_what_has_no_speed_is_open():
+    def opened(*records: dict, rows: pd.DataFrame | None = None, **more: object) -> list[str]:
+        given = tables(pd.DataFrame() if rows is None else rows, [*records])
+        part = question(OPEN, given, **more)
+        return [answer.text for answer in part.answers]
+
+    assert opened() == ["Nothing is open."]
+    assert opened(left_out=["no."]) == ["no."]
+    absent = [make_record(name, status="unavailable") for name in ("tensorflow-tpu", "torch-xla")]
+    assert opened(make_record("torch"), *absent) == [
+        "TensorFlow TPU and PyTorch/XLA SPMD were not run: device not available."
+    ]
+    lacks = pairs(("A", "B", NOT_COMPARED, math.nan), first_lacks="failed parity")
+    assert opened(rows=lacks) == ["A has no speed: failed parity."]
+
+
+@pytest.mark.parametrize(("repeats", "relation"), [(7, BETTER), (1, UNDECIDED)])
+def test_answers_of_records(tmp_path, repeats, relation):
+    """From records to a file of answers and back, and to the terminal."""
+    records = [
+        make_record(backend, seed=seed, speed=speed + seed)
+        for backend, speed in (("torch", 2000.0), ("torch-xla", 1000.0))
+        for seed in range(repeats)
+    ]
+    runs, _ = tabulated(records)
+    table = sentences.with_verdicts(differences(runs, LABELS)).assign(family="primary")
+    files = tmp_path / "one/runs.parquet", tmp_path / "one/differences.csv"
+    tidy.write(runs, files[0])
+    tidy.write(table, files[1])
+    questions = reported.from_tables(["Which?"], files[:1], files[1:], [], labels=LABELS)
+    answer = questions[0].answers[0]
+    assert answer.outcome == relation
+    assert all(row.speed and row.step for row in answer.picture.variants)
+    written = json.dumps(msgspec.to_builtins(questions, enc_hook=float))
+    (tmp_path / "answers.json").write_text(written)
+    assert reported.read(tmp_path / "answers.json") == questions
+    text = reported.to_text(questions, "a machine")
+    for part in (*(part.heading for part in questions), "Which?", "| PyTorch ", "baseline"):
+        assert part in text
+
+
+# A judgement of each verdict: 0.8848 by 21 runs around 0.81, h = 0.02.
+LIMITS = {"holds": {"margin": 0.2}, "at chance": {"at_chance": True}}
+
+
+def number(metric: str, verdict: str, **places: object) -> Judgement:
+    """A final number of a published run."""
+    claim = Claim(0.8848, metric=metric, **LIMITS.get(verdict, {}))
+    places = {"center": 0.81, "scale": 0.02 / 2.085963, "freedom": 20} | places  # t(20)
+    return Judgement(claim, (0.81,) * 21, alone=0.001 if verdict == "differs" else 0.5, **places)
+
+
+def published(system: str, *verdicts: str, **places: object) -> PublishedRun:
+    """A published run with a verdict on test accuracy, test loss, and so on."""
+    numbers = (number(*pair) for pair in zip(FINAL, verdicts, strict=False))
+    return PublishedRun(system, "fashion-conv", "PyTorch", tuple(numbers), **places)
+
+
+def on_published(*runs: PublishedRun, rows: pd.DataFrame | None = None) -> Question:
+    """The answer on published numbers."""
+    comparison = pd.DataFrame() if rows is None else rows
+    return question(HOLD, tables(pd.DataFrame(), published=runs, comparison=comparison))
+
+
+def rows_of(system: str, metric: str, *verdicts: str, family: str = "final") -> pd.DataFrame:
+    """Rows of a comparison."""
+    rows = pd.DataFrame({"system": system, "metric": metric, "verdict": verdicts})
+    return rows.assign(family=family, why="no run with global batch 128", has_runs=True)
+
+
+def test_published_runs_are_counted_once_and_those_that_differ_say_where():
+    runs = [published("1 GPU", "holds"), published("8 TPU cores", "differs", "differs", "holds")]
+    part = on_published(*runs, rows=rows_of("2 GPUs", "test_accuracy", "not comparable"))
+    assert part.answers[0].text == "2 published runs can be compared: 1 holds and 1 differs."
+    assert [(run.system, run.verdict) for run in part.published] == [
+        ("8 TPU cores", "differs"),
+        ("1 GPU", "holds"),
+        ("2 GPUs", "not comparable"),
+    ]
+    assert part.judged == part.published[:2]
+    assert part.published[0].differing == (
+        "Published test accuracy and test loss are above what another run of this program gives."
+    )
+    assert part.published[2].why == "no run with global batch 128"
+    row = part.published[0].numbers[1]
+    assert (row.value, row.ranges) == (0.8848, [pytest.approx((0.79, 0.83))])
+    assert "| 8 TPU cores (Which?) " in reported.to_text([part], "a machine")
+
+
+def test_an_explained_run_a_sample_and_a_count_have_their_sentences():
+    counts = [("parameters", "differs"), ("target_accuracy", "holds")]
+    part = on_published(
+        published("1 GPU", "differs", explanation=("other-cnn", "holds")),
+        published("1 GPU", "holds", count=8),
+        rows=pd.concat([rows_of("model", *row, family="") for row in counts]),
+    )
+    assert [answer.text for answer in part.answers] == [
+        "1 published run can be compared: none holds and 1 differs. 1 of them would agree under another "
+        "protocol. The mean of 8 of them holds.",
+        "The published number of parameters of model differs: no run with global batch 128.",
+    ]
+    assert [(run.system, run.judged) for run in part.published] == [
+        ("1 GPU", "differs; holds as other-cnn"),
+        ("8 published runs as a sample", "holds"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("judgement", "text"),
+    [
+        (number("test_loss", "holds"), "0.075 above, within the margin of 0.2"),
+        (number("test_loss", "consistent"), "0.075 above, a weak test: only 0.028 would have been noticed"),
+        (
+            number("test_loss", "consistent", near=(0.89, 0.9)),
+            "0.075 above, near 2 outliers among our runs",
+        ),
+        (number("test_loss", "differs"), "0.075 above, p = 0.001; 0.028 would have been noticed"),
+        (number("test_loss", "at chance"), "not above always guessing the most frequent class"),
+    ],
+)  # fmt: skip
+def test_how_far_a_published_number_is(judgement, text):
+    assert sentences.distance(judgement) == text
+
+
+def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
+    table = rows_of("1 GPU", "test_loss", *["not comparable"] * 3)
+    table["why"] = ["no run with global batch 128"] * 2 + ["other hardware"]
+    assert sentences.commonest(table) == "no run with global batch 128"
+    table["has_runs"] = [False, False, True]
+    assert sentences.commonest(table) == "other hardware"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (("epoch_examples", 12_288, 60_000), "12,288 examples per epoch, published 60,000"),
+        (("no_batch", 128, [8, 64]), "no run with global batch 128, but with 8, 64"),
+        (("stuck", (5, 9)), "left out as stuck: seed 5, 9"),
+        (("count", 3), "by +3"),
+    ],
+)
+def test_a_reason_is_its_template_with_values(reason, text):
+    assert sentences.reason(reason) == text
+
+
+@pytest.mark.parametrize(
+    ("measured", "text"),
+    [
+        (None, "-"),
+        (Measured(2326.21, 1, 1, remark=("extrapolated",)), "2,326.2 (n = 1), extrapolated"),
+        (Measured(0.5, 3, 3, 0.4, 0.6, unit="s"), "0.500 [0.400, 0.600] s (n = 3)"),
+    ],
+)
+def test_texts_of_measured_values(measured, text):
+    assert sentences.measured(Finding("differs", measured=measured)) == text
