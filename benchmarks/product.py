@@ -11,6 +11,7 @@ from typing import Any
 
 from paragone.base import processes
 from paragone.base.errors import UserError
+from paragone.base.jobs import write_job
 from paragone.config.expand import expand
 from paragone.config.papers import with_papers
 from paragone.config.read import read
@@ -18,6 +19,7 @@ from paragone.config.run_spec import Spec
 from paragone.records import record
 from paragone.records.run_metrics import epochs_speed
 from paragone.records.run_record import RunRecord
+from paragone.workers.jobs import RunJob
 
 ROOT = Path(__file__).parents[1]
 
@@ -82,12 +84,16 @@ def train(spec: Spec, data: Data) -> Trained:
     """Train by launch.py without comparing first steps."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]
-        line += ["--manifest", str(data.manifest(spec.workload.dataset))]
-        line += ["--data-folder", str(data.folder), "--checkpoints", str(folder / "checkpoints")]
-        line += ["--threads", "2"]
-        line += ["--record", str(folder / "record.json")]
-        line += ["--predictions", str(folder / "predictions.npz")]
+        job = RunJob(
+            spec=spec,
+            manifest=data.manifest(spec.workload.dataset),
+            data_folder=data.folder,
+            threads=2,
+            checkpoints=folder / "checkpoints",
+            record=folder / "record.json",
+            predictions=folder / "predictions.npz",
+        )
+        line = [sys.executable, ROOT / "scripts/launch.py", write_job(job, folder)]
         seconds = elapsed(*line, folder=folder)
         made = record.read(folder / "record.json")
     if made.status != "completed":

@@ -18,22 +18,17 @@ rule check_parity:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("check_parity.py"),
+        job=lambda wildcards: document(workload=wildcards.workload),
+        files=files,
     message:
         "Comparing what the backends compute for {wildcards.workload}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            --workload {wildcards.workload:q} \
-            --reference {input.reference:q} \
-            --probes {input.probes:q} \
-            --output {output.report:q} \
-            2>&1 | tee {log:q}
-        """
+        RUN + " 2>&1 | tee {log:q}"
 
 
 rule collect_runs:
     input:
-        rules=PLAN.path("rules/schemas/compliance.csv"),
+        PLAN.path("rules/schemas/compliance.csv"),
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         contests=lambda wildcards: PLAN.timings(wildcards.experiment),
@@ -55,22 +50,12 @@ rule collect_runs:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("collect.py"),
+        job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
+        files=files,
     message:
         "Checking the records of {wildcards.experiment}"
     shell:
-        r"""
-        python {params.code[0]:q} runs \
-            --experiment {wildcards.experiment:q} \
-            --records {input.records:q} \
-            --parity {input.parity:q} \
-            --contests {input.contests:q} \
-            --products {input.products:q} \
-            --violations {output.violations:q} \
-            --runs {output.runs:q} \
-            --epochs {output.epochs:q} \
-            --rounds {output.rounds:q} \
-            >{log:q} 2>&1
-        """
+        RUN + " >{log:q} 2>&1"
 
 
 rule collect_products:
@@ -91,15 +76,12 @@ rule collect_products:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("collect.py"),
+        job=lambda _: document(type="products"),
+        files=files,
     message:
         "Collecting matrix products"
     shell:
-        r"""
-        python {params.code[0]:q} products \
-            --results {input.results:q} \
-            --output {output.csv:q} {output.parquet:q} \
-            >{log:q} 2>&1
-        """
+        RUN + " >{log:q} 2>&1"
 
 
 rule join:
@@ -107,14 +89,14 @@ rule join:
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
     output:
-        runs=report(
+        all_runs=report(
             "<results>/tables/runs.csv",
             caption="report/runs.rst",
             category="All experiments",
             labels={"table": "one row per run"},
         ),
-        runs_parquet="<results>/tables/runs.parquet",
-        epochs="<results>/tables/epochs.csv",
+        all_runs_parquet="<results>/tables/runs.parquet",
+        all_epochs="<results>/tables/epochs.csv",
     log:
         "<results>/logs/tables/join.log",
     priority: reading
@@ -122,12 +104,9 @@ rule join:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("collect.py"),
+        job=lambda _: document(type="join"),
+        files=files,
     message:
         "Joining the tables of all experiments"
     shell:
-        r"""
-        python {params.code[0]:q} join \
-            --tables {input.runs:q} --output {output.runs:q} {output.runs_parquet:q} >{log:q} 2>&1
-        python {params.code[0]:q} join \
-            --tables {input.epochs:q} --output {output.epochs:q} >>{log:q} 2>&1
-        """
+        RUN + " >{log:q} 2>&1"

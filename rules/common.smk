@@ -1,10 +1,13 @@
 # What several rules share: the plan of this call, made from the config, and what happens around its jobs.
 #
+# What a job is asked: a program reads one JSON document, see `paragone.base.jobs`, of two parts. `params.job` has what
+# decides its result, as `document` makes it: another one is another job. `params.files` has where it reads and writes,
+# and what it may use, as `files` makes it: Snakemake compares no params that depend on input, output or threads.
+#
 # What a job says: `>{log:q} 2>&1` keeps it in the log, `2>&1 | tee {log:q}` shows it, too. `2>{log:q} | tee -a {log:q}`
 # does not show stderr. Jobs that continue append to their log, and a full disk of logs must not cost their result:
 # `2>>{log:q} | {{ tee -a {log:q} || true; }}`.
 
-import json
 import os
 import shutil
 import sys
@@ -12,6 +15,8 @@ import time
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
+import msgspec
+from paragone.base.digests import canonical
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
@@ -42,6 +47,7 @@ for notice in PLAN.notices if workflow.is_main_process else ():
 
 RESULTS = Path(config["pathvars"]["results"])
 TEMPLATES = "scripts/paragone/reporting/templates"
+RUN = "python {params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files:q})"
 LAST = -1_000_000  # the priority of what waits for the last run
 
 
@@ -70,6 +76,21 @@ onsuccess:
     if answers.exists() and answers.stat().st_mtime >= START:
         print("", answers.read_text(encoding="utf-8"), sep="\n")
         print(f"All of it, with figures, tables and runs: {page}" if page.exists() else "")
+
+
+def document(**values):
+    """The part of a job's document that decides its result."""
+    return canonical(msgspec.to_builtins(values))
+
+
+def files(wildcards, input, output):
+    """The part of a job's document that reruns nothing: its named files."""
+    return canonical({**input, **output})
+
+
+def files_with(input, output, **values):
+    """The same with other values."""
+    return canonical({**input, **output, **values})
 
 
 def print_notices():

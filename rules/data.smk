@@ -17,7 +17,7 @@ rule fetch:
     input:
         # Another content is another data set: `state` has the program look. What is missing is an error of
         # the program, unless a stand-in is asked for.
-        files=lambda wildcards: PLAN.data_files(wildcards.dataset),
+        lambda wildcards: PLAN.data_files(wildcards.dataset),
     output:
         source="<results>/data/{dataset}/source.json",
     log:
@@ -29,17 +29,17 @@ rule fetch:
         mirrors=MIRRORS,
     params:
         code=lambda wildcards: PLAN.code_of_data("fetch.py", wildcards.dataset),
-        asked=lambda wildcards: PLAN.asked_of_dataset(wildcards.dataset),
-        state=lambda wildcards: PLAN.state_of_data(wildcards.dataset),
+        job=lambda wildcards: document(
+            dataset=wildcards.dataset,
+            block=PLAN.dataset(wildcards.dataset),
+            data={key: config["data"][key] for key in ("folder", "source")},
+            state=PLAN.state_of_data(wildcards.dataset),
+        ),
+        files=files,
     message:
         "Looking for {wildcards.dataset}"
     shell:
-        r"""
-        PARAGONE_MIRRORS={resources.mirrors:q} python {params.code[0]:q} \
-            @<(printf '%s\n' {params.asked:q}) \
-            --output {output.source:q} \
-            2>&1 | tee {log:q}
-        """
+        "PARAGONE_MIRRORS={resources.mirrors:q} " + RUN + " 2>&1 | tee {log:q}"
 
 
 rule serialize:
@@ -52,23 +52,17 @@ rule serialize:
     priority: 2
     conda:
         "../envs/tensorflow.yaml"
-    resources:
-        # No params: another experiment with another model is no reason to serialize, and train, again.
-        models=lambda wildcards: " ".join(PLAN.models_on(wildcards.dataset)),
     params:
         code=lambda wildcards: PLAN.code_of_data("serialize.py", wildcards.dataset),
-        folder=config["data"]["folder"],
+        job=lambda _: document(folder=config["data"]["folder"]),
+        # Another experiment with another model is no reason to serialize, and train, again.
+        files=lambda wildcards, input, output: files_with(
+            input, output, models=PLAN.models_on(wildcards.dataset)
+        ),
     message:
         "Serializing {wildcards.dataset}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            --source {input.source:q} \
-            --folder {params.folder:q} \
-            --models {resources.models} \
-            --output {output.manifest:q} \
-            2>&1 | tee {log:q}
-        """
+        RUN + " 2>&1 | tee {log:q}"
 
 
 use rule fetch as pretrained with:
@@ -83,7 +77,15 @@ use rule fetch as pretrained with:
     priority: 0  # as any other job: data come first
     params:
         code=PLAN.code("fetch.py"),
-        asked=lambda wildcards: PLAN.asked_of_weights(wildcards.model),
-        state="",
+        job=lambda wildcards: document(
+            model=wildcards.model,
+            data={
+                "folder": config["data"]["folder"],
+                "source": config["data"]["source"],
+                "pretrained": {
+                    wildcards.model: config["data"]["pretrained"].get(wildcards.model, {})
+                },
+            },
+        ),
     message:
         "Looking for the weights of {wildcards.model}"

@@ -35,17 +35,21 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
             "../envs/workflow.yaml"
         params:
             code=PLAN.code_of_exhibits(section),
-            job=PLAN.drawing_of(section),
-            results=subpath(output[0], ancestor=3),
+            job=lambda _, section=section: document(**PLAN.drawing(section)),
+            files=lambda _, output: document(results=output[0].rsplit("/", 3)[0]),
         message:
             f"Drawing and tabulating {section}"
         shell:
-            "python {params.code[0]:q} {params.job:q} --results {params.results:q} >{log:q} 2>&1"
+            RUN + " >{log:q} 2>&1"
 
 
 rule answers:
     input:
-        templates=[PLAN.path(f"{TEMPLATES}/{name}") for name in ("first_screen.html", "page.css")],
+        [PLAN.path(f"{TEMPLATES}/{name}") for name in ("first_screen.html", "page.css")],
+        collect(
+            "<results>/tables/{experiment}/comparison.json",
+            experiment=PLAN.declaring("comparison"),
+        ),
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         differences=collect(
             "<results>/tables/{experiment}/differences.csv",
@@ -53,10 +57,6 @@ rule answers:
         ),
         comparisons=collect(
             "<results>/tables/{experiment}/comparison.csv",
-            experiment=PLAN.declaring("comparison"),
-        ),
-        published_runs=collect(
-            "<results>/tables/{experiment}/comparison.json",
             experiment=PLAN.declaring("comparison"),
         ),
         rounds=collect(
@@ -78,23 +78,14 @@ rule answers:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("answer.py"),
-        titles=lambda _: [PLAN.sections[name]["title"] for name in PLAN.experiments],
-        left_out=PLAN.left_out,
-        labels=lambda _: PLAN.labels(),
+        job=lambda _: document(
+            type="tables",
+            titles=[PLAN.sections[name]["title"] for name in PLAN.experiments],
+            left_out=PLAN.left_out,
+            **PLAN.shown_as(),
+        ),
+        files=files,
     message:
         "Answering"
     shell:
-        r"""
-        python {params.code[0]:q} all \
-            --titles {params.titles:q} \
-            --runs {input.runs:q} \
-            --differences {input.differences:q} \
-            --comparisons {input.comparisons:q} \
-            --rounds {input.rounds:q} \
-            --left-out {params.left_out:q} \
-            {params.labels:q} \
-            --markdown {output.markdown:q} \
-            --html {output.html:q} \
-            --json {output.json:q} \
-            >{log:q} 2>&1
-        """
+        RUN + " >{log:q} 2>&1"

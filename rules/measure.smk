@@ -15,22 +15,13 @@ rule measure_products:
         gpu=lambda wildcards: PLAN.products[wildcards.backend].gpus(),
     params:
         code=lambda wildcards: PLAN.code_of_products(wildcards.backend),
-        backend=lambda wildcards: PLAN.products[wildcards.backend].to_json(),
-        products=json.dumps(config["matmul"]["products"]),
-        squares=lambda wildcards: PLAN.squares(wildcards.backend),
-        precisions=config["matmul"]["precisions"],
-        repeats=config["matmul"]["repeats"],
+        job=lambda wildcards: document(
+            backend=PLAN.products[wildcards.backend],
+            squares=PLAN.squares(wildcards.backend),
+            **{key: config["matmul"][key] for key in ("products", "precisions", "repeats")},
+        ),
+        files=lambda wildcards, input, output, threads: files_with(input, output, threads=threads),
     message:
         "Multiplying matrices on {wildcards.backend}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            @<(printf '%s\n' --backend {params.backend:q}) \
-            --products {params.products:q} \
-            --squares {params.squares:q} \
-            --precisions {params.precisions:q} \
-            --repeats {params.repeats} \
-            --threads {threads} \
-            --output {output.result:q} \
-            2>{log:q} | tee -a {log:q}
-        """
+        RUN + " 2>{log:q} | tee -a {log:q}"

@@ -42,30 +42,18 @@ rule contests:
         gpu=lambda wildcards: PLAN.timed[wildcards.question].gpus,
     params:
         code=lambda wildcards: PLAN.code_of_contests(wildcards.question),
-        specs=lambda wildcards: [spec.to_json() for spec in PLAN.timed[wildcards.question].variants],
-        data_folder=config["data"]["folder"],
-        contests=lambda wildcards: PLAN.timed[wildcards.question].contests,
-        lengths=config["contest"],
+        job=lambda wildcards: document(
+            question=wildcards.question,
+            specs=PLAN.timed[wildcards.question].variants,
+            contests=PLAN.timed[wildcards.question].contests,
+            data_folder=config["data"]["folder"],
+            **config["contest"],
+        ),
+        files=lambda wildcards, input, output, threads: files_with(input, output, threads=threads),
     message:
         "Timing in turn: {wildcards.question}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            --question {wildcards.question:q} \
-            @<(printf '%s\n' --specs {params.specs:q}) \
-            --manifest {input.manifest:q} \
-            --data-folder {params.data_folder:q} \
-            --weights {input.weights:q} \
-            --first-steps {input.first_steps:q} \
-            --pythons {input.pythons:q} \
-            --threads {threads} \
-            --contests {params.contests} \
-            --rounds {params.lengths[rounds]} \
-            --window {params.lengths[window_seconds]} \
-            --minutes {params.lengths[minutes]} \
-            --record {output.record:q} \
-            2>>{log:q} | {{ tee -a {log:q} || true; }}
-        """
+        RUN + " 2>>{log:q} | {{ tee -a {log:q} || true; }}"
 
 
 rule first_answer:
@@ -73,7 +61,7 @@ rule first_answer:
         contests=PLAN.timings(PLAN.primary),
         parity=PLAN.parity_reports(PLAN.primary),
     output:
-        "<results>/first_answer.md",
+        markdown="<results>/first_answer.md",
     log:
         "<results>/logs/first_answer.log",
     priority: 1
@@ -81,17 +69,11 @@ rule first_answer:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("answer.py"),
-        title=lambda _: PLAN.sections[PLAN.primary]["title"],
-        labels=lambda _: PLAN.labels(),
+        job=lambda _: document(
+            type="contests", title=PLAN.sections[PLAN.primary]["title"], **PLAN.shown_as()
+        ),
+        files=files,
     message:
         "Answering the primary question: speeds"
     shell:
-        r"""
-        python {params.code[0]:q} first \
-            --title {params.title:q} \
-            --contests {input.contests:q} \
-            --parity {input.parity:q} \
-            {params.labels:q} \
-            --markdown {output:q} \
-            2>&1 | tee {log:q}
-        """
+        RUN + " 2>&1 | tee {log:q}"

@@ -28,41 +28,32 @@ rule train:
         nodes=lambda wildcards: PLAN.runs[wildcards.run].workers,
         tasks=lambda wildcards: PLAN.runs[wildcards.run].tasks,
         mpi=lambda wildcards: PLAN.runs[wildcards.run].tasks and "srun",
-        # No params: another place in the order is no reason to train again.
-        place=lambda wildcards: PLAN.places[wildcards.run],
-        places=len(PLAN.places),
     params:
         code=lambda wildcards: PLAN.code("launch.py", PLAN.runs[wildcards.run], "train"),
-        spec=lambda wildcards: PLAN.runs[wildcards.run].to_json(),
-        data_folder=config["data"]["folder"],
-        checkpoints=subpath(output.record, parent=True),
+        job=lambda wildcards: document(
+            spec=PLAN.runs[wildcards.run], data_folder=config["data"]["folder"]
+        ),
+        files=lambda wildcards, input, output, threads, resources: files_with(
+            input,
+            output,
+            threads=threads,
+            nodes=resources.nodes,
+            place=PLAN.places[wildcards.run],
+            places=len(PLAN.places),
+            checkpoints=os.path.join(os.path.dirname(output.record), "checkpoints"),
+        ),
     message:
         "Training {wildcards.run}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            @<(printf '%s\n' --spec {params.spec:q}) \
-            --manifest {input.manifest:q} \
-            --data-folder {params.data_folder:q} \
-            --weights {input.weights:q} \
-            --first-steps {input.first_steps:q} \
-            --checkpoints {params.checkpoints:q}/checkpoints \
-            --threads {threads} \
-            --place {resources.place} \
-            --places {resources.places} \
-            --nodes {resources.nodes} \
-            --record {output.record:q} \
-            --predictions {output.predictions:q} \
-            2>>{log:q} | {{ tee -a {log:q} || true; }}
-        """
+        RUN + " 2>>{log:q} | {{ tee -a {log:q} || true; }}"
 
 
 rule probe:
     input:
-        manifest=lambda wildcards: PLAN.manifest(PLAN.probed(wildcards)),
+        manifests=lambda wildcards: [PLAN.manifest(PLAN.probed(wildcards))],
         weights=lambda wildcards: PLAN.weights(PLAN.probed(wildcards)),
     output:
-        "<results>/parity/{workload}/{backend}.npz",
+        outputs=["<results>/parity/{workload}/{backend}.npz"],
     log:
         "<results>/logs/parity/{workload}/{backend}.log",
     conda:
@@ -74,31 +65,23 @@ rule probe:
         mem_mb=8000,  # the parity gate computes in double precision
     params:
         code=lambda wildcards: PLAN.code("probe.py", PLAN.probed(wildcards)),
-        spec=lambda wildcards: PLAN.probed(wildcards).to_json(),
-        data_folder=config["data"]["folder"],
-        what=[],
+        job=lambda wildcards: document(
+            specs=[PLAN.probed(wildcards)], data_folder=config["data"]["folder"]
+        ),
+        files=files,
     message:
         "Probing {wildcards.backend} on {wildcards.workload}"
     shell:
-        r"""
-        python {params.code[0]:q} \
-            {params.what} \
-            @<(printf '%s\n' --specs {params.spec:q}) \
-            --manifests {input.manifest:q} \
-            --data-folder {params.data_folder:q} \
-            --weights {input.weights:q} \
-            --outputs {output:q} \
-            2>{log:q} | tee -a {log:q}
-        """
+        RUN + " 2>{log:q} | tee -a {log:q}"
 
 
 # One job per reference: another experiment or repeat adds files and does not change those of old runs.
 use rule probe as first_steps with:
     input:
-        manifest=lambda wildcards: PLAN.manifest(PLAN.references[wildcards.name]),
+        manifests=lambda wildcards: [PLAN.manifest(PLAN.references[wildcards.name])],
         weights=lambda wildcards: PLAN.weights(PLAN.references[wildcards.name]),
     output:
-        "<results>/parity/first_steps/{name}.npz",
+        outputs=["<results>/parity/first_steps/{name}.npz"],
     log:
         "<results>/logs/parity/first_steps/{name}.log",
     conda:
@@ -107,7 +90,10 @@ use rule probe as first_steps with:
         mem_mb=8000,
     params:
         code=lambda wildcards: PLAN.code("probe.py", PLAN.references[wildcards.name]),
-        spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
-        what="--first-steps",
+        job=lambda wildcards: document(
+            specs=[PLAN.references[wildcards.name]],
+            data_folder=config["data"]["folder"],
+            first_steps=True,
+        ),
     message:
         "Computing the first steps of {wildcards.name}"

@@ -3,7 +3,6 @@
 Contests that are complete when the program is ended are kept beside the record, and not held again.
 """
 
-import argparse
 import sys
 import time
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from paragone import data
 from paragone.base import typed_json
 from paragone.base.errors import UserError, entry_point
-from paragone.base.processes import IN_FILE, in_file
+from paragone.base.jobs import Job, read_job, write_job
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
@@ -23,62 +22,61 @@ from paragone.machine.limits import free_cores
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
 from paragone.timing.turns import Turns, Variant
 from paragone.training.results import data_read
+from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import meeting_folder
-from paragone.workers.run_options import add_options
 from paragone.workers.supervisor import interruptible
 
 PROGRAM = Path(__file__).with_name("participate.py")
 
 
+class Contests(Job, kw_only=True):
+    """Contests of the variants of a question.
+
+    `specs`: one per variant. `first_steps`: what probe.py expects of the variants' first steps, named after
+    what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; all others are run by
+    the one of this program. `contests`: so many at most, each of fresh processes and of `rounds` turns of
+    `window_seconds`, in so many `minutes` if three fit.
+    """
+
+    question: str
+    specs: list[Spec]
+    manifest: Path
+    data_folder: Path
+    weights: tuple[Path, ...] = ()
+    first_steps: tuple[Path, ...] = ()
+    pythons: tuple[Path, ...] = ()
+    threads: int
+    contests: int
+    rounds: int
+    window_seconds: float
+    minutes: float
+    record: Path
+
+
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Hold the contests that are missing, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    parser.add_argument("--question", required=True, help="name of the record")
-    parser.add_argument("--specs", nargs="+", required=True, help="one per variant, JSON")
-    add_options(parser, "manifest", "data-folder", "weights", "threads")
-    parser.add_argument(
-        "--first-steps",
-        nargs="*",
-        type=Path,
-        default=[],
-        help="what probe.py expects of the variants' first steps, named after what was computed",
-    )
-    parser.add_argument(
-        "--pythons",
-        nargs="*",
-        type=Path,
-        default=[],
-        help="<backend>.txt: path of the Python that runs it; for all others the one of this program",
-    )
-    parser.add_argument("--contests", type=int, required=True, help="at most, with fresh processes")
-    parser.add_argument("--rounds", type=int, required=True, help="of a contest")
-    parser.add_argument("--window", type=float, required=True, help="seconds of a turn")
-    parser.add_argument(
-        "--minutes", type=float, required=True, help="of all contests, if three fit"
-    )
-    parser.add_argument("--record", type=Path, required=True, help="record.json to write")
-    options = parser.parse_args(arguments)
-    specs = [Spec.from_json(text) for text in options.specs]
+    job: Contests = read_job(Contests, arguments)
+    specs = job.specs
     asked = specs[0].workload.dataset
-    dataset = data.load(options.manifest, options.data_folder, asked)
+    dataset = data.load(job.manifest, job.data_folder, asked)
     code = digest_of("hold_contests.py", "participate", *loaded_modules(*specs))
     record = ContestsRecord(
-        question=options.question, data=data_read(dataset, specs[0]), planned=options.contests
+        question=job.question, data=data_read(dataset, specs[0]), planned=job.contests
     )
-    while (reason := ended(record, options.minutes)) is None:
+    while (reason := ended(record, job.minutes)) is None:
         number = len(record.contests) + 1
         part = f"contest-{number}-of-{dataset.manifest_sha256[:8]}-{code}.json"
-        kept = options.record.with_name(part)
+        kept = job.record.with_name(part)
         if not kept.exists():
-            typed_json.write(hold(options, specs, record.contests), kept)
+            typed_json.write(hold(job, record.contests), kept)
         contest = typed_json.read(Contest, kept, "contest")
         record.contests.append(contest)
         text = f"contest {number} of at most {record.planned}: {contest.seconds:.0f} s"
-        print(f"[{options.question}] {text}", flush=True)
+        print(f"[{job.question}] {text}", flush=True)
     record.ended = reason
-    typed_json.write(typed_json.sealed(record), options.record)
-    for kept in options.record.parent.glob("contest-*.json"):
+    typed_json.write(typed_json.sealed(record), job.record)
+    for kept in job.record.parent.glob("contest-*.json"):
         kept.unlink()
 
 
@@ -96,7 +94,7 @@ def ended(record: ContestsRecord, minutes: float) -> Ended | None:
     return "minutes" if enough and seconds * (held + 1) / held > 60 * minutes else None
 
 
-def hold(options: argparse.Namespace, specs: list[Spec], before: list[Contest]) -> Contest:
+def hold(job: Contests, before: list[Contest]) -> Contest:
     """The contest after those `before`; `UserError` if no variant could be timed.
 
     Where variants lack memory together, the contest is held again with one at a time. If they lack it alone,
@@ -104,12 +102,12 @@ def hold(options: argparse.Namespace, specs: list[Spec], before: list[Contest]) 
     """
     begin = time.perf_counter()
     together = all(contest.together for contest in before)
-    held = attempt(options, specs, len(before) + 1, together=together)
+    held = attempt(job, len(before) + 1, together=together)
     lacking = without_memory(held)
     known = any(lacking <= without_memory(contest) for contest in before)
     if together and lacking and not known:
-        print(f"[{options.question}] not enough memory for all at once: one at a time", flush=True)
-        apart = attempt(options, specs, len(before) + 1, together=False)
+        print(f"[{job.question}] not enough memory for all at once: one at a time", flush=True)
+        apart = attempt(job, len(before) + 1, together=False)
         held = apart if lacking - without_memory(apart) else held
     if not held.windows:
         raise UserError(f"no variant was timed; {held.contestants[0].reason}")
@@ -125,22 +123,20 @@ def without_memory(contest: Contest) -> set[int]:
     }
 
 
-def attempt(
-    options: argparse.Namespace, specs: list[Spec], number: int, *, together: bool
-) -> Contest:
+def attempt(job: Contests, number: int, *, together: bool) -> Contest:
     """One contest, with all variants alive at once or one at a time; `number` decides their orders."""
     begin = time.perf_counter()
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     with (
-        meeting_folder(options.record.parent) as folder,
-        free_cores(options.threads) as cores,
+        meeting_folder(job.record.parent) as folder,
+        free_cores(job.threads) as cores,
         interruptible(),
         Turns(
-            [variant(options, spec, folder / f"{place}") for place, spec in enumerate(specs)],
+            [variant(job, spec, folder / f"{place}") for place, spec in enumerate(job.specs)],
             cores,
             number,
-            options.rounds,
-            options.window,
+            job.rounds,
+            job.window_seconds,
         ) as turns,
     ):
         turns.take(together=together)
@@ -154,28 +150,31 @@ def attempt(
         )
 
 
-def variant(options: argparse.Namespace, spec: Spec, meeting: Path) -> Variant:
+def variant(job: Contests, spec: Spec, meeting: Path) -> Variant:
     """A variant that has not started; `meeting`: the folder where its workers will meet, to be made."""
     meeting.mkdir(mode=0o700)
     reference = first_steps(spec)
-    expected = {path.stem: path for path in options.first_steps}
+    expected = {path.stem: path for path in job.first_steps}
     steps = expected.get(reference.name) if reference else None
-    arguments = [
-        f"--spec={spec.to_json()}",
-        f"--manifest={options.manifest}",
-        f"--data-folder={options.data_folder}",
-        *([f"--weights={options.weights}"] if options.weights else []),
-        *([f"--first-steps={steps}"] if steps else []),
-        f"--threads={options.threads}",
-        f"--rendezvous={meeting}",
-    ]
-    line = [python_of(options, spec), str(PROGRAM), in_file(arguments, meeting)]
+    path = write_job(
+        WorkerJob(
+            spec=spec,
+            manifest=job.manifest,
+            data_folder=job.data_folder,
+            weights=job.weights,
+            first_steps=(steps,) if steps else (),
+            threads=job.threads,
+            rendezvous=meeting,
+        ),
+        meeting,
+    )
+    line = [python_of(job, spec), str(PROGRAM), str(path)]
     return Variant(Contestant(spec=spec), meeting, line)
 
 
-def python_of(options: argparse.Namespace, spec: Spec) -> str:
+def python_of(job: Contests, spec: Spec) -> str:
     """The Python that runs a variant; `UserError` where it is not on this host."""
-    for path in options.pythons:
+    for path in job.pythons:
         if path.stem == spec.backend.name:
             python = path.read_text(encoding="utf-8").strip()
             if not Path(python).exists():

@@ -4,63 +4,59 @@ The environment may set what workers on several hosts cannot know: PARAGONE_ADDR
 by which the others reach this host, and PARAGONE_PORT: rank k listens on this port plus k.
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from paragone.base.errors import UserError, entry_point
-from paragone.base.processes import in_file
-from paragone.config.run_spec import Spec
+from paragone.base.jobs import read_job, write_job
 from paragone.machine.limits import free_cores
+from paragone.workers.jobs import RunJob
 from paragone.workers.rendezvous import meeting_folder
-from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import processes, run_workers
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    parser = run_parser(__doc__)
-    parser.add_argument("--nodes", type=int, default=1, help="hosts of the Slurm allocation to use")
-    options = parser.parse_args(arguments)
-    spec = Spec.from_json(options.spec)
-    check_nodes(options.nodes, spec.workers)
+    job: RunJob = read_job(RunJob, arguments)
+    check_nodes(job.nodes, job.spec.workers)
     program = Path(__file__).with_name("train.py")
     # Beside the checkpoints: Snakemake deletes only declared outputs.
     with (
-        meeting_folder(options.checkpoints.parent) as meeting,
-        free_cores(options.threads) as cores,
+        meeting_folder(job.checkpoints.parent) as meeting,
+        free_cores(job.threads) as cores,
     ):
-        again = in_file(run_arguments(options), meeting)
-        line = [sys.executable, str(program), again]
-        how = {"nodes": options.nodes, "cores": options.threads, "affinity": cores}
-        if failure := run_workers(line, spec, meeting, **how):
-            conclude(options, spec, meeting, *failure)
+        path = write_job(replace(job, rendezvous=meeting), meeting)
+        line = [sys.executable, str(program), str(path)]
+        how = {"nodes": job.nodes, "cores": job.threads, "affinity": cores}
+        if failure := run_workers(line, job.spec, meeting, **how):
+            conclude(job, meeting, *failure)
 
 
 def check_nodes(nodes: int, workers: int) -> None:
     """Raise `UserError` if the workers cannot be spread over so many hosts."""
     if not 1 <= nodes <= workers:
-        raise UserError(f"--nodes: {workers} worker(s) cannot be spread over {nodes} hosts")
+        raise UserError(f"nodes: {workers} worker(s) cannot be spread over {nodes} hosts")
     if nodes > 1 and "SLURM_JOB_ID" not in os.environ:
         raise UserError(
-            f"--nodes: {nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
+            f"nodes: {nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
             "with --workflow-profile profiles/slurm, or use one host: add train:nodes=1 to a --set-resources "
             "of yours, which takes the place of the profile's"
         )
 
 
-def conclude(
-    options: argparse.Namespace, spec: Spec, meeting: Path, status: str, reason: str | None
-) -> None:
+def conclude(job: RunJob, meeting: Path, status: str, reason: str | None) -> None:
     """Write the record without epochs and clocks that the workers could not."""
     # Imported here: a run that ends well needs none of it.
     from paragone import data
     from paragone.records.run_record import RunRecord
     from paragone.training import results
 
-    dataset = data.load(options.manifest, options.data_folder, spec.workload.dataset)
+    spec = job.spec
+    dataset = data.load(job.manifest, job.data_folder, spec.workload.dataset)
     record = RunRecord(
         run=spec.name,
         status=status,
@@ -69,8 +65,8 @@ def conclude(
         processes=processes(meeting, spec.workers),
     )
     print(f"[{spec.name}] {status}: {reason}", flush=True)
-    results.write_predictions(options.predictions, dataset, None)
-    results.write_record(options, dataset, record, None)
+    results.write_predictions(job.predictions, dataset, None)
+    results.write_record(job, dataset, record, None)
 
 
 if __name__ == "__main__":

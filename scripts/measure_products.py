@@ -3,45 +3,52 @@
 Square products are measured in every precision asked for, the others in float32, as published.
 """
 
-import argparse
 import importlib
 from importlib.util import find_spec
 from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import IN_FILE, end_process, take_environment
-from paragone.base.typed_json import Count, of_option, typed, write
+from paragone.base.jobs import Job, read_job
+from paragone.base.processes import end_process, take_environment
+from paragone.base.typed_json import Count, typed, write
 from paragone.config.run_spec import Backend
-from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
+from paragone.config.schema import Operands
+from paragone.microbenchmarks.products.measure import measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring
 from paragone.records.measurements import Products
+
+
+class Multiplication(Job, kw_only=True):
+    """The products to measure: `products` (m, k) @ (k, n) as [m, k, n], `squares` by their sides.
+
+    `repeats`: timed runs of each. `threads`: CPU cores to use at most.
+    """
+
+    backend: Backend
+    products: tuple[tuple[Count, Count, Count], ...] = ()
+    squares: tuple[Count, ...] = ()
+    precisions: list[Operands]
+    repeats: Count
+    threads: int
+    result: Path
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    parser.add_argument("--backend", required=True, help="JSON: name, engine, strategy, device")
-    parser.add_argument("--repeats", type=int, required=True, help="timed runs of each case")
-    parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
-    parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
-    parser.add_argument("--products", default="[]", help="JSON: a list of [m, k, n]")
-    parser.add_argument("--squares", nargs="*", type=int, default=[], metavar="N")
-    parser.add_argument("--precisions", nargs="+", choices=TOLERANCES, required=True)
-    options = parser.parse_args(arguments)
-    if options.repeats < 1 or min([1, *options.squares]) < 1:
-        raise UserError("--repeats and --squares: at least 1")
-    backend = of_option(Backend, options.backend, "--backend")
-    products = of_option(list[tuple[Count, Count, Count]], options.products, "--products")
-    shapes = {"float32": products} if products else {}  # by precision
-    for precision in options.precisions:
-        squares = [(size, size, size) for size in options.squares]
-        shapes[precision] = list(dict.fromkeys([*shapes.get(precision, []), *squares]))
-    measuring = Measuring(options.threads)
+    job: Multiplication = read_job(Multiplication, arguments)
+    backend = job.backend
+    shapes: dict[str, list[tuple[Count, Count, Count]]] = {}  # by precision
+    if job.products:
+        shapes["float32"] = [*job.products]
+    for name in job.precisions:
+        squares = [(size, size, size) for size in job.squares]
+        shapes[name] = list(dict.fromkeys([*shapes.get(name, []), *squares]))
+    measuring = Measuring(job.threads)
     module = f"paragone.microbenchmarks.products.{backend.engine}"
     if find_spec(module) is None:
         raise UserError(
-            f"--backend: no products for engine {backend.engine!r}; add "
+            f"backend: no products for engine {backend.engine!r}; add "
             f"scripts/paragone/microbenchmarks/products/{backend.engine}.py or leave the backend out of "
             "matmul.backends"
         )
@@ -57,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         if missing is not None:
             cases += [not_tried(shape, precision, missing) for shape in wanted]
             continue
-        for case in measure_all(framework, wanted, precision, options.repeats):
+        for case in measure_all(framework, wanted, precision, job.repeats):
             cases.append(case)
             print(f"[{backend.name}] {summary(case)}", flush=True)
     result = {
@@ -65,10 +72,10 @@ def main(arguments: list[str] | None = None) -> None:
         "backend": backend,
         "device_name": device_name,
         "process": measuring.stop(),
-        "repeats": options.repeats,
+        "repeats": job.repeats,
         "cases": cases,
     }
-    write(typed(Products, result), options.output)
+    write(typed(Products, result), job.result)
 
 
 def summary(case: dict) -> str:

@@ -2,11 +2,10 @@
 
 import time
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from paragone.base.errors import entry_point
+from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
-from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines import keep_programs
@@ -17,8 +16,8 @@ from paragone.training.clocks import Ledger
 from paragone.training.counts import Counts
 from paragone.training.loop import Worker, build, failure_of, warm_up
 from paragone.training.worker import blaming_own_model, join, used
+from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import Rendezvous
-from paragone.workers.run_options import worker_parser
 
 
 @entry_point
@@ -26,17 +25,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
     ledger = Ledger()
     coordinator = link()
-    parser = worker_parser(__doc__)
-    text = "folder where the workers of the variant meet"
-    parser.add_argument("--rendezvous", type=Path, required=True, help=text)
-    options = parser.parse_args(arguments)
+    job: WorkerJob = read_job(WorkerJob, arguments)
     limits.end_first()  # rather than the coordinator: the others go on
-    spec = Spec.from_json(options.spec)
-    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    meeting = Rendezvous(job.rendezvous, job.spec.workers, job.join_timeout)
     keep_programs()
     with meeting.reporting():
-        worker = join(options, spec, meeting, ledger)
-        with blaming_own_model(spec):
+        worker = join(job, meeting, ledger)
+        with blaming_own_model(job.spec):
             try:
                 take_turns(worker, coordinator)
             except Exception as error:

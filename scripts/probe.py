@@ -4,7 +4,6 @@ All specifications are computed in one process. What fails, or ends the process,
 stops no run: its output holds the reason.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -12,11 +11,13 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
-from paragone.base.processes import IN_FILE, end_process, in_file
+from paragone.base.jobs import Job, read_job, write_job
+from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 from paragone.engines import keep_programs
 from paragone.machine import limits
@@ -27,78 +28,59 @@ from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 
 
+class Probes(Job, kw_only=True):
+    """Specifications to compute in one process: `outputs` has a .npz file to write for each.
+
+    `manifests`: of the data sets, each once. `weights`: files that scripts/fetch.py wrote of published
+    weights. With `first_steps` the specifications are of `expand.first_steps`: what runs should change is
+    computed, and its tolerances. `unsupervised`: in this process, which the first failure ends.
+    """
+
+    specs: list[Spec]
+    outputs: list[Path]
+    manifests: list[Path]
+    weights: tuple[Path, ...] = ()
+    data_folder: Path
+    first_steps: bool = False
+    unsupervised: bool = False
+
+
 @entry_point
 def main() -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
-    parser.add_argument("--specs", **several, help="specifications, JSON")
-    parser.add_argument("--outputs", **several, type=Path, help=".npz to write, one per spec")
-    parser.add_argument("--manifests", **several, type=Path, help="of the data sets, each once")
-    parser.add_argument(
-        "--weights",
-        **several | {"nargs": "*", "required": False, "default": []},
-        type=Path,
-        help="files that scripts/fetch.py --model wrote",
-    )
-    parser.add_argument(
-        "--data-folder", required=True, type=Path, help="`data.folder` of the config"
-    )
-    parser.add_argument(
-        "--first-steps",
-        action="store_true",
-        help="the specs are of `expand.first_steps`: compute what the runs should change, and its tolerances",
-    )
-    parser.add_argument(
-        "--unsupervised",
-        action="store_true",
-        help="probe in this process; the first failure ends it",
-    )
-    options = parser.parse_args()
-    inputs = Inputs(options)
-    compute = first_steps.reference if options.first_steps else observe
-    if options.unsupervised:
+    job: Probes = read_job(Probes)
+    inputs = Inputs(job)
+    compute = first_steps.reference if job.first_steps else observe
+    if job.unsupervised:
         keep_programs()
-        if options.first_steps:
+        if job.first_steps:
             limits.limit_memory(1)  # a run must not suffer, and the error says more than a kill
-        for index, (spec, output) in enumerate(missing(inputs.specs, options.outputs)):
+        for index, (spec, output) in enumerate(missing(job.specs, job.outputs)):
             probe(compute, spec, inputs, output, alone=index == 0)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            arguments = in_file(again(options), Path(folder))
-            line = [sys.executable, __file__, arguments, "--unsupervised"]
-            supervise(line, inputs.specs, options.outputs)
-
-
-def again(options: argparse.Namespace) -> list[object]:
-    """The arguments that give another process the same options."""
-    return [
-        *("--specs", *options.specs, "--outputs", *options.outputs),
-        *("--manifests", *options.manifests, "--data-folder", options.data_folder),
-        *("--weights", *options.weights),
-        *(["--first-steps"] if options.first_steps else []),
-    ]
+            path = write_job(replace(job, unsupervised=True), Path(folder))
+            supervise([sys.executable, __file__, str(path)], job.specs, job.outputs)
 
 
 class Inputs:
-    """Specifications, and what they read. Raises `UserError`, before any framework is imported."""
+    """What specifications read. Raises `UserError`, before any framework is imported."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.specs = [Spec.from_json(text) for text in options.specs]
-        if len(options.outputs) != len(self.specs):
-            raise UserError(f"--outputs: {len(options.outputs)} for {len(self.specs)} --specs")
+    def __init__(self, job: Probes) -> None:
+        if len(job.outputs) != len(job.specs):
+            raise UserError(f"outputs: {len(job.outputs)} for {len(job.specs)} specs")
         # Frameworks fix their devices at first use.
-        if len({(spec.backend.name, spec.replicas) for spec in self.specs}) > 1:
-            raise UserError("--specs: of more than one backend or number of replicas")
-        found = [data.load(path, options.data_folder) for path in options.manifests]
+        if len({(spec.backend.name, spec.replicas) for spec in job.specs}) > 1:
+            raise UserError("specs: of more than one backend or number of replicas")
+        found = [data.load(path, job.data_folder) for path in job.manifests]
         self._datasets = {dataset.name: dataset for dataset in found}
         self._weights = {}
-        for path in options.weights:
-            pretrained = read(path, options.data_folder)
+        for path in job.weights:
+            pretrained = read(path, job.data_folder)
             self._weights[json.loads(path.read_bytes())["model"]] = pretrained
-        for spec in self.specs:
+        for spec in job.specs:
             if spec.workload.dataset not in self._datasets:
-                raise UserError(f"--manifests: none of data set {spec.workload.dataset!r}")
+                raise UserError(f"manifests: none of data set {spec.workload.dataset!r}")
 
     def of(self, spec: Spec) -> tuple[data.Dataset, Pretrained | None]:
         """The data set of a specification, and its pretrained weights if there are any."""

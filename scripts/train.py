@@ -1,12 +1,11 @@
 """Train one run, as its only worker or as one of several, and write its record and predictions."""
 
-import argparse
 import hashlib
 import sys
-from pathlib import Path
 
 from paragone import data
 from paragone.base.errors import entry_point
+from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.run_spec import Spec
@@ -17,28 +16,25 @@ from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
 from paragone.training.worker import blaming_own_model, join, used
+from paragone.workers.jobs import RunJob
 from paragone.workers.rendezvous import Rendezvous
-from paragone.workers.run_options import run_parser
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
     ledger = Ledger()
-    parser = run_parser(__doc__)
-    parser.add_argument("--rendezvous", type=Path, help="folder where the run's workers meet")
-    options = parser.parse_args(arguments)
-    spec = Spec.from_json(options.spec)
-    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    job: RunJob = read_job(RunJob, arguments)
+    meeting = Rendezvous(job.rendezvous, job.spec.workers, job.join_timeout)
     with meeting.reporting():
-        work(options, spec, meeting, ledger)
+        work(job, meeting, ledger)
 
 
-def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
+def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
-    worker = join(options, spec, meeting, ledger)
+    spec, worker = job.spec, join(job, meeting, ledger)
     kept = context(spec, worker.dataset, worker.pretrained)
-    run = Run(**vars(worker), checkpoints=Checkpoints(options.checkpoints, kept, meeting))
+    run = Run(**vars(worker), checkpoints=Checkpoints(job.checkpoints, kept, meeting))
     with blaming_own_model(spec):
         result = train(run)
     world, record = run.world, result.record
@@ -52,11 +48,11 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     # Each worker knows its use of the machine only at its end.
     record.processes[-world.workers :] = meeting.meet("end-of-training", process)
     if world.rank == 0:
-        results.write_predictions(options.predictions, run.dataset, result.probabilities)
+        results.write_predictions(job.predictions, run.dataset, result.probabilities)
         ledger.switch("other")
         first = -world.workers
         record.processes[first] = process_entry.ending(record.processes[first], ledger.mark)
-        results.write_record(options, run.dataset, record, ledger.seconds)
+        results.write_record(job, run.dataset, record, ledger.seconds)
         run.checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})

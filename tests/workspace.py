@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -170,23 +171,20 @@ def environment(**changes: str) -> dict[str, str]:
     return usual | {"PATH": path} | changes
 
 
-def arguments(**options: object) -> list[str]:
-    """The words of options on a command line, whose names may use underscores.
-
-    A list has several words, a dict a `key=value` for each key.
-    """
-    line = []
-    for name, value in options.items():
-        if isinstance(value, dict):
-            value = [f"{key}={each}" for key, each in value.items()]
-        values = value if isinstance(value, list) else [value]
-        line += [f"--{name.replace('_', '-')}", *map(str, values)]
-    return line
+_JOBS = tempfile.TemporaryDirectory(prefix="paragone-jobs-")
 
 
-def command(program: str, **options: object) -> list[str]:
-    """The command line of scripts/<program>.py; `options` as in `arguments`."""
-    return [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *arguments(**options)]
+def job(**keys: object) -> list[str]:
+    """The arguments of a program: a new file with its job, of which `keys` are the keys."""
+    handle, path = tempfile.mkstemp(".json", dir=_JOBS.name)
+    with open(handle, "wb") as file:
+        file.write(msgspec.json.encode(keys, enc_hook=str))
+    return [path]
+
+
+def command(program: str, **keys: object) -> list[str]:
+    """The command line of scripts/<program>.py with a job."""
+    return [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *job(**keys)]
 
 
 def call(
@@ -254,17 +252,16 @@ def train_command(
 
     program: "train", the worker itself, or "launch", which starts it.
     """
-    return command(
-        program,
-        spec=spec.to_json(),
-        manifest=arrays.manifest,
-        data_folder=arrays.folder,
-        checkpoints=folder / "checkpoints",
-        threads=2,
-        record=folder / "record.json",
-        predictions=folder / "predictions.npz",
-        **options,
-    )
+    keys = {
+        "spec": spec,
+        "manifest": arrays.manifest,
+        "data_folder": arrays.folder,
+        "checkpoints": folder / "checkpoints",
+        "threads": 2,
+        "record": folder / "record.json",
+        "predictions": folder / "predictions.npz",
+    }
+    return command(program, **keys | options)
 
 
 @contextmanager

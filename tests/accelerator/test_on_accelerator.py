@@ -16,6 +16,7 @@ from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, changed, command, succeed, train_command
 
 from paragone.config.expand import first_steps
+from paragone.config.run_spec import Backend
 from paragone.machine import accelerators
 from paragone.records import record
 
@@ -38,9 +39,9 @@ def test_a_run_is_completed_on_the_device_and_learns(run, backend):
 def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backend):
     spec = spec_on(backend, epochs=1, steps_per_epoch=2)
     output = tmp_path / "steps.npz"
-    options = {"manifests": small.manifest, "data_folder": small.folder, "first_steps": []}
-    succeed(command("probe", specs=first_steps(spec).to_json(), outputs=output, **options))
-    steps = run(spec, first_steps=output).first_steps
+    keys = {"manifests": [small.manifest], "data_folder": small.folder, "first_steps": True}
+    succeed(command("probe", specs=[first_steps(spec)], outputs=[output], **keys))
+    steps = run(spec, first_steps=[output]).first_steps
     assert steps.passed, steps.reason
 
 
@@ -117,11 +118,11 @@ def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
 
 def test_products_reach_a_peak_in_each_precision(cuda, tmp_path):
     """Of squares that fill the device; a product that rounds float32 to TF32 would be wrong."""
-    backend = {**CONFIG["backends"]["torch"], "name": "torch", "device": "gpu"}
+    backend = Backend.of("torch", CONFIG["backends"]["torch"] | {"device": "gpu"})
     output = tmp_path / "products.json"
-    options = {"backend": json.dumps(backend), "squares": [2048, 8192], "repeats": 3, "threads": 2}
+    options = {"backend": backend, "squares": [2048, 8192], "repeats": 3, "threads": 2}
     succeed(
-        command("measure_products", precisions=["float32", "bfloat16"], output=output, **options)
+        command("measure_products", precisions=["float32", "bfloat16"], result=output, **options)
     )
     cases = json.loads(output.read_text())["cases"]
     assert [case["status"] for case in cases] == ["completed"] * 4

@@ -22,12 +22,12 @@ def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) 
     """The command of two contests with short windows."""
     options = {
         "question": "small",
-        "specs": [spec.to_json() for spec in specs],
+        "specs": specs,
         "manifest": arrays.manifest,
         "data_folder": arrays.folder,
         "contests": 2,
         "rounds": 2,
-        "window": 0.1,
+        "window_seconds": 0.1,
         "minutes": 4,
         "threads": 2,
         "record": folder / "record.json",

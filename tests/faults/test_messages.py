@@ -53,8 +53,8 @@ def test_a_wrong_specification(small, tmp_path, spec, words):
     ("options", "words"),
     [
         ({}, ["2 workers", "scripts/launch.py"]),
-        ({"nodes": 2}, ["--nodes", "no Slurm allocation", "profiles/slurm", "train:nodes=1"]),
-        ({"nodes": 3}, ["--nodes", "2 worker(s)", "3 hosts"]),
+        ({"nodes": 2}, ["nodes", "no Slurm allocation", "profiles/slurm", "train:nodes=1"]),
+        ({"nodes": 3}, ["nodes", "2 worker(s)", "3 hosts"]),
     ],
 )
 def test_several_workers_need_the_launcher_and_several_hosts_slurm(small, tmp_path, options, words):

@@ -106,9 +106,9 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
         data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "source": "real"}
         data["mirrors"] = [f"http://{server.address}"]
         block = DATASETS["reuters"] | {"editions": EDITIONS}
-        options = {"config_data": json.dumps(data), "block": json.dumps(block)}
+        options = {"data": data, "block": block}
         outputs = [tmp_path / "first.json", tmp_path / "second.json"]
-        lines = [command("fetch", dataset="reuters", output=path, **options) for path in outputs]
+        lines = [command("fetch", dataset="reuters", source=path, **options) for path in outputs]
         with ThreadPoolExecutor(2) as pool:
             both = [*pool.map(call, lines)]
         assert [done.returncode for done in both] == [0, 0], both

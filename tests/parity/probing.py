@@ -9,14 +9,17 @@ from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
 
 
-def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:
+def probe_command(
+    specs: list[Spec], arrays: list[Arrays], outputs: list[Path], **keys: object
+) -> list[str]:
     """The command that probes the specifications; all arrays are in one data folder."""
     return command(
         "probe",
-        specs=[spec.to_json() for spec in specs],
+        specs=specs,
         manifests=[each.manifest for each in arrays],
         data_folder=arrays[0].folder,
         outputs=outputs,
+        **keys,
     )
 
 
@@ -40,7 +43,7 @@ def observe(
 def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> dict:
     """The gate's verdicts by backend; each has the name of its probe's file."""
     line = command(
-        "check_parity", workload=workload, reference=reference, probes=probes, output=output
+        "check_parity", workload=workload, reference=reference, probes=probes, report=output
     )
     succeed(line)
     return json.loads(output.read_text())["backends"]

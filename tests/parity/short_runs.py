@@ -58,9 +58,11 @@ class ShortRuns:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
         arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")
         expected = self._expected(first_steps(spec))
-        line = train(spec, arrays, folder, "launch", first_steps=expected)
+        keys = {"first_steps": [expected]}
+        line = train(spec, arrays, folder, "launch", **keys)
         if bug:
-            options = (backend, bug, *line[2:], f"--rendezvous={folder}")
+            line = train(spec, arrays, folder, **keys, rendezvous=folder)
+            options = (backend, bug, line[-1])
             run_workers("train_wrong_engine.py", spec.workers, *options)
         else:
             # A variable that belongs to no tuning: no worker may see it.
@@ -78,12 +80,9 @@ class ShortRuns:
 
         def make(folder: Path) -> None:
             folder.mkdir()
-            options = {
-                "manifests": arrays.manifest,
-                "data_folder": arrays.folder,
-                "first_steps": [],
-            }
-            line = command("probe", specs=text, outputs=folder / "steps.npz", **options)
+            files = {"manifests": [arrays.manifest], "outputs": [folder / "steps.npz"]}
+            keys = {"specs": [spec], "data_folder": arrays.folder, "first_steps": True}
+            line = command("probe", **files, **keys)
             succeed(line, timeout=300)
 
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]

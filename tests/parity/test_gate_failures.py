@@ -23,18 +23,16 @@ def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
 def test_a_probe_of_other_data_or_outputs_is_refused(fashion, tmp_path):
     """Missing data are tested in faults/test_messages.py."""
     other = probes(fashion, tmp_path, first={}, second={"dataset": "reuters"})
-    refused(call(other), "--manifests", "'reuters'")
-    refused(call([*other, "--outputs", "third.npz"]), "--outputs: 3 for 2 --specs")
+    refused(call(other), "manifests", "'reuters'")
+    refused(call(probe_command([SPEC], [fashion], [])), "outputs: 0 for 1 specs")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
     """Its file holds the reason. An absent device is no verdict; without a reference nothing is in parity."""
-    absent = [
-        word.replace('"device":"cpu"', '"device":"gpu"')
-        for word in probes(fashion, tmp_path, absent={})
-    ]
-    assert "[fashion-conv torch] without result: " in succeed(absent)
+    absent = changed(SPEC, backend={"device": "gpu"})
+    line = probe_command([absent], [fashion], [tmp_path / "absent.npz"])
+    assert "[fashion-conv torch] without result: " in succeed(line)
     broken = {"optimizer": SPEC.workload.optimizer | {"beta_2": "nothing"}}
     done = call(probes(fashion, tmp_path, before={}, broken=broken, after={}))
     assert done.returncode == 0

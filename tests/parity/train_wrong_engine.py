@@ -1,6 +1,6 @@
 """One worker of a run on a wrong engine: scripts/train.py with a bug of `OF_REPLICAS` planted.
 
-python train_wrong_engine.py <backend> <name of the bug> <options of train.py>...
+python train_wrong_engine.py <backend> <name of the bug> <job of train.py>
 """
 
 import importlib
@@ -15,13 +15,13 @@ from paragone.base import plugins
 
 def main() -> None:
     """Run the program."""
-    backend, name, *options = sys.argv[1:]
+    backend, name, job = sys.argv[1:]
     framework = "torch" if backend.startswith("torch") else "tensorflow"
     bugs = importlib.import_module(f"parity.wrong_{framework}").OF_REPLICAS[backend]
     engine = plugins.load("engines", CONFIG["backends"][backend]["engine"]).ENGINE
     with pytest.MonkeyPatch.context() as patch:
         bugs[name](patch, engine)
-        train.main(options)
+        train.main([job])
 
 
 if __name__ == "__main__":

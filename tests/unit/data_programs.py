@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from workspace import CONFIG, arguments, call, command, refused
+from workspace import CONFIG, ROOT, call, job, refused
 
 from paragone.config.datasets import block_of
 from paragone.data import Dataset, load
@@ -31,7 +31,8 @@ def run(
     modules a process finds once.
     """
     if alone or os.environ.get("PARAGONE_PLUGINS"):
-        return call([*command(program), *options], timeout=300, PARAGONE_MIRRORS=environment)
+        line = [sys.executable, str(ROOT / f"scripts/{program}.py"), *options]
+        return call(line, timeout=300, PARAGONE_MIRRORS=environment)
     status, output, errors = 0, io.StringIO(), io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -64,18 +65,16 @@ def fetch(
     known = dataset in DATASETS or "/" in dataset
     whole = (block_of(CONFIG, dataset, "test") if known else {}) | (block or {})
     data = CONFIG_DATA | {"folder": str(folder)} | settings
-    texts = {"dataset": dataset, "block": json.dumps(whole), "config_data": json.dumps(data)}
-    line = arguments(**texts, output=results / "source.json")
-    return run("fetch", *line, environment=environment)
+    keys = {"dataset": dataset, "block": whole, "data": data, "source": results / "source.json"}
+    return run("fetch", *job(**keys), environment=environment)
 
 
 def serialize(
     results: Path, folder: Path, alone: bool = False, models: Iterable[str] = ()
 ) -> subprocess.CompletedProcess:
     """Write <results>/manifest.json from <results>/source.json; `models` are trained on it."""
-    files = {"source": results / "source.json", "output": results / "manifest.json"}
-    line = arguments(**files, folder=folder, models=[*models])
-    return run("serialize", *line, alone=alone)
+    files = {"source": results / "source.json", "manifest": results / "manifest.json"}
+    return run("serialize", *job(**files, folder=folder, models=[*models]), alone=alone)
 
 
 def prepare(dataset: str, results: Path, folder: Path, *about: object, **settings: object) -> None:

@@ -1,7 +1,5 @@
 """Results of a small experiment, drawn and tabulated, and the page made of them by its program."""
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from make_records import (
     write_parity,
     write_records,
 )
-from workspace import CONFIG, FOLDERS, ROOT, arguments
+from workspace import CONFIG, FOLDERS, ROOT, job
 
 import answer
 import draw
@@ -60,7 +58,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])
     tidy.write(runs, in_tables / "runs.parquet")
-    job = {
+    drawing = {
         "section": EXPERIMENT,
         "title": TITLE,
         "figures": {name: ["runs", "epochs"] for name in FIGURES},
@@ -73,33 +71,32 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
         "labels": LABELS,
         "palette": PALETTE,
     }
-    draw.main([json.dumps(job), *arguments(results=folder)])
+    draw.main(job(**drawing, results=folder))
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
-    line = arguments(titles=TITLE, runs=files["runs"], baseline="torch", labels=LABELS)
+    keys = {"titles": [TITLE], "runs": [files["runs"]], "baseline": "torch", "labels": LABELS}
     for kind, name in (("comparisons", "comparison"), ("differences", "differences")):
-        line += arguments(**{kind: in_tables / EXPERIMENT / f"{name}.csv"})
+        keys[kind] = [in_tables / EXPERIMENT / f"{name}.csv"]
     for kind, suffix in (("markdown", "md"), ("html", "html"), ("json", "json")):
-        line += arguments(**{kind: folder / f"answers.{suffix}"})
-    answer.main(["all", *line])
+        keys[kind] = folder / f"answers.{suffix}"
+    answer.main(job(type="tables", **keys))
     page = folder / "index.html"
     write(folder, page)
     return Results(folder, runs, page)
 
 
-def write(folder: Path, page: Path, *more: object) -> None:
+def write(folder: Path, page: Path, **more: object) -> None:
     """Call the program on results."""
-    shown = {"logs": folder / "logs/runs", "baseline": "torch", "output": page}
-    _write(folder, more, labels=LABELS, palette=PALETTE, **shown)
+    shown = {"baseline": "torch", "labels": LABELS, "palette": PALETTE}
+    _write(folder, page=page, **shown | more)
 
 
-def write_pdf(folder: Path, paper: Path, *more: object) -> None:
+def write_pdf(folder: Path, paper: Path, **more: object) -> None:
     """Call the program that typesets."""
-    _write(folder, more, papers=FOLDERS[EXPERIMENT], output=paper)
+    _write(folder, papers=[FOLDERS[EXPERIMENT]], page=paper, **more)
 
 
-def _write(folder: Path, more: Sequence[object], **options: object) -> None:
-    shared = {"results": folder, "outline": json.dumps(OUTLINE), "preset": "presets/smoke.yaml"}
-    line = arguments(**shared, captions=ROOT / "rules/report", **options)
-    write_page.main([*line, *map(str, more)])
+def _write(folder: Path, **keys: object) -> None:
+    shared = {"results": folder, "outline": OUTLINE, "preset": "presets/smoke.yaml"}
+    write_page.main(job(**shared | {"captions": ROOT / "rules/report"} | keys))

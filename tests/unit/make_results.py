@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 from unit.make_records import make_record, sealed, set_times, write_parity
-from workspace import changed, make_spec
+from workspace import changed, job, make_spec
 
 import collect
 from paragone.analysis import compliance, tidy
@@ -72,14 +72,13 @@ def find(folder: Path) -> list[Violation]:
 
 
 def run_collect(
-    folder: Path, records: list[Path], parity: list[Path], *options: object
+    folder: Path, records: list[Path], parity: list[Path], **files: object
 ) -> list[pd.DataFrame]:
     """The runs and epochs of records, as the program collects them."""
-    outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
-    line = ["runs", "--experiment", "one", "--records", *records, "--parity", *parity]
-    line += ["--runs", outputs[0], "--epochs", outputs[1], *options]
-    collect.main([str(word) for word in line])
-    return [tidy.read(path) for path in outputs]
+    outputs = {kind: folder / f"{kind}.parquet" for kind in ("runs", "epochs")}
+    inputs = {"experiment": "one", "records": records, "parity": parity}
+    collect.main(job(type="runs", **inputs, **outputs, **files))
+    return [tidy.read(path) for path in outputs.values()]
 
 
 VALID = valid_records()

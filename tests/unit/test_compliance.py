@@ -229,7 +229,7 @@ def run_workflow(folder, records):
     """Check and collect as the rule does; the runs and epochs."""
     paths = sorted(write_results(folder, records).glob("runs/*/record.json"))
     parity = [folder / "parity/fashion-conv.json"]
-    return run_collect(folder, paths, parity, "--violations", folder / "compliance.csv")
+    return run_collect(folder, paths, parity, violations=folder / "compliance.csv")
 
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):

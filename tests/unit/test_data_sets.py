@@ -61,7 +61,7 @@ def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
     for name in ("tensorflow", "tensorflow_datasets"):
         (tmp_path / f"{name}.py").write_text("raise AssertionError\n")
     options = {"source": tmp_path / "source.json", "folder": data}
-    line = command("serialize", **options, output=manifest)
+    line = command("serialize", **options, manifest=manifest)
     done = call(line, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert manifest.read_bytes() == (prepared / "results/manifest.json").read_bytes()
@@ -229,7 +229,7 @@ def test_two_processes_fill_a_store_once(tmp_path):
     options = {"source": tmp_path / "source.json", "folder": data}
     outputs = [tmp_path / "first.json", tmp_path / "second.json"]
     with ThreadPoolExecutor(2) as pool:
-        [*pool.map(succeed, [command("serialize", output=path, **options) for path in outputs])]
+        [*pool.map(succeed, [command("serialize", manifest=path, **options) for path in outputs])]
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
     (arrays,) = (data / "arrays").iterdir()
     assert not arrays.name.startswith(".")

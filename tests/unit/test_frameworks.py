@@ -93,7 +93,7 @@ def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
     made = record.read(tmp_path / "record.json")
     assert (made.status, made.reason) == ("unavailable", "jax is not installed here")
     assert "Traceback" not in done.stderr
-    line = [*probe_command([spec], [small], [tmp_path / "probe.npz"]), "--unsupervised"]
+    line = probe_command([spec], [small], [tmp_path / "probe.npz"], unsupervised=True)
     done = call(line, PYTHONPATH=str(tmp_path / "absent"))
     assert "without result: jax is not installed here" in done.stdout, done.stdout + done.stderr
     with pytest.raises(ModuleNotFoundError), needing_packages():

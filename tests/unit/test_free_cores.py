@@ -80,7 +80,7 @@ def test_workers_take_the_cores_that_they_are_given(capfd):
 
 def test_the_launcher_leaves_a_core_that_is_held_to_its_holder(small, tmp_path):
     spec = make_spec("fashion-conv", "torch", global_batch=50, epochs=1, steps_per_epoch=2)
-    line = [*train_command(spec, small, tmp_path, "launch"), "--threads", "1"]
+    line = train_command(spec, small, tmp_path, "launch", threads=1)
     seen = set()
     with free_cores(1), subprocess.Popen(line, env=environment()) as process:
         while process.poll() is None:

@@ -1,6 +1,5 @@
 """Matrix products: measured through the program, proven right, refused or explained, tabulated and drawn."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,8 +22,8 @@ from paragone.records import measurements
 
 def products(output: Path, engine: str, device: str = "cpu", **options: object) -> list[str]:
     backend = {"name": f"a-{engine}", "engine": engine, "strategy": "single", "device": device}
-    usual = {"products": "[[30, 20, 10]]", "squares": [64], "precisions": ["float32", "bfloat16"]}
-    usual |= {"repeats": 3, "threads": 1, "backend": json.dumps(backend), "output": output}
+    usual = {"products": [[30, 20, 10]], "squares": [64], "precisions": ["float32", "bfloat16"]}
+    usual |= {"repeats": 3, "threads": 1, "backend": backend, "result": output}
     return command("measure_products", **usual | options)
 
 
@@ -57,7 +56,7 @@ def test_small_products_are_measured(tmp_path):
 def test_what_cannot_be_measured_is_a_status_or_one_message(tmp_path):
     """A product beyond the memory before it is tried, a missing device; an unknown engine, two numbers."""
     output = tmp_path / "products.json"
-    huge = {"products": "[[4000000, 1, 4000000]]", "precisions": ["float32"]}
+    huge = {"products": [[4000000, 1, 4000000]], "precisions": ["float32"]}
     (square, too_large), _ = measured(output, "torch", **huge)
     assert (square.status, too_large.status, too_large.runs) == ("completed", "out_of_memory", [])
     assert "64,000" in too_large.reason
@@ -68,7 +67,7 @@ def test_what_cannot_be_measured_is_a_status_or_one_message(tmp_path):
     assert f"unavailable: {reason}" in printed
     other = tmp_path / "other.json"
     refused(call(products(other, "mxnet")), "mxnet", "microbenchmarks/products/mxnet.py")
-    refused(call(products(other, "torch", products="[[1, 2]]")), "--products", "length 3")
+    refused(call(products(other, "torch", products=[[1, 2]])), "products", "length 3")
     assert not other.exists()
 
 

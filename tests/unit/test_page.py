@@ -115,14 +115,14 @@ def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
 
 def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tmp_path):
     later = {"name": "later", "title": "Is more faster?", "figures": {"scaling": ""}, "tables": {}}
-    outline = ("--so-far", "--outline", json.dumps([*OUTLINE, later]))
-    write(results.folder, tmp_path / "so_far.html", *outline)
+    so_far = {"so_far": True, "outline": [*OUTLINE, later]}
+    write(results.folder, tmp_path / "so_far.html", **so_far)
     shown = (tmp_path / "so_far.html").read_text()
     assert "Not finished when this was written: Is more faster?." in shown
     assert "Not finished when" not in page
     ending = page.index('<nav aria-label="Sections">'), page.index('type="application/gzip')
     assert page[slice(*ending)] in shown
-    write(results.folder, tmp_path / "so_far.html", *outline, "--left-out=jax: not asked for.")
+    write(results.folder, tmp_path / "so_far.html", **so_far, left_out=["jax: not asked for."])
     assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
 
 
@@ -145,7 +145,7 @@ def test_data_sets_are_summarized(results, tmp_path):
     )  # fmt: skip
     manifest = tmp_path / "manifest.json"
     manifest.write_bytes(msgspec.json.encode({"dataset": "mine", "summary": summary}))
-    write(results.folder, tmp_path / "page.html", "--manifests", manifest)
+    write(results.folder, tmp_path / "page.html", manifests=[manifest])
     (shown,) = re.findall(
         '<section id="data".*?</section>', (tmp_path / "page.html").read_text(), re.S
     )

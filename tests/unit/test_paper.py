@@ -32,13 +32,13 @@ def results(tmp_path_factory):
     for section in answers:
         section["published"] *= QUESTIONS
     (made.folder / "answers.json").write_text(json.dumps(answers))
-    return made.folder, ("--outline", json.dumps(outline))
+    return made.folder, {"outline": outline}
 
 
 @pytest.fixture(scope="module")
 def paper(results):
     folder, outline = results
-    write_pdf(folder, folder / "paper.pdf", *outline)
+    write_pdf(folder, folder / "paper.pdf", **outline)
     return pypdf.PdfReader(folder / "paper.pdf")
 
 
@@ -67,7 +67,7 @@ def test_a_published_run_is_drawn_with_its_verdict(paper):
 
 def test_the_same_results_make_the_same_bytes(results, paper, tmp_path):
     folder, outline = results
-    write_pdf(folder, tmp_path / "again.pdf", *outline)
+    write_pdf(folder, tmp_path / "again.pdf", **outline)
     assert (tmp_path / "again.pdf").read_bytes() == (folder / "paper.pdf").read_bytes()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from data_programs import CONFIG_DATA
-from workspace import ROOT, UNREACHABLE, call, make_spec, refused, run_python
+from workspace import ROOT, UNREACHABLE, call, job, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
@@ -56,8 +56,8 @@ def provide(
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
     # As a program it would not have the path.
     program = f"import sys; sys.path[:0] = {[str(ROOT / 'scripts'), path]}; import fetch; "
-    line = [sys.executable, "-c", f"{program}fetch.main()", f"--model={MODEL}"]
-    line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
+    keys = {"model": MODEL, "data": data, "source": to / "weights.json"}
+    line = [sys.executable, "-c", f"{program}fetch.main()", *job(**keys)]
     variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": ""}
     return call(line, PARAGONE_MIRRORS=str(mirrors), **variables)
 

@@ -16,7 +16,7 @@ from ahead_of_time.plan import exporter_of
 from ahead_of_time.records import Example
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.processes import IN_FILE, end_process, take_environment
+from paragone.base.processes import end_process, take_environment
 from paragone.base.typed_json import of_option, write
 from paragone.config.run_spec import Spec
 
@@ -24,7 +24,7 @@ from paragone.config.run_spec import Spec
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spec", required=True, help="specification of the step, JSON")
     parser.add_argument("--example", required=True, help="shape of its examples, JSON")
     parser.add_argument("--stablehlo", required=True, type=Path, help="module to write, text")

@@ -21,7 +21,7 @@ from ahead_of_time.exports import dataset_of, step_of
 from ahead_of_time.exports.jax import StepOfJax
 from ahead_of_time.records import Example, MeasuredStep, Speed
 from paragone.base.errors import entry_point
-from paragone.base.processes import IN_FILE, end_process, take_environment
+from paragone.base.processes import end_process, take_environment
 from paragone.base.typed_json import of_option, write
 from paragone.config.run_spec import Spec
 
@@ -34,7 +34,7 @@ _SIDE = 2048  # of the square matrices that are multiplied
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spec", required=True, help="specification of the step, JSON")
     parser.add_argument("--example", required=True, help="shape of its examples, JSON")
     parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")

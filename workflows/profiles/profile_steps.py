@@ -3,27 +3,28 @@
 The run's own record, if there is one, is neither read nor written. All workers are processes of this host.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from msgspec.structs import replace
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from paragone.base.errors import Unavailable, entry_point, needing_packages
-from paragone.base.processes import end_process, in_file
+from paragone.base.jobs import read_job, write_job
+from paragone.base.processes import end_process
 from paragone.base.typed_json import read, write
-from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.microbenchmarks.program import Measuring
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Worker, build, failure_of, warm_up
 from paragone.training.worker import join
+from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import Rendezvous, meeting_folder
-from paragone.workers.run_options import worker_parser
 from paragone.workers.worker_failure import run_workers
 from profilers import PROFILERS, Operation, Profile
 from step_profiles import CostlyOperation, ProfileRecord, StepProfile
@@ -36,47 +37,46 @@ SHOWN = 10
 Profiler = Callable[[Callable[[], float], str], Profile]
 
 
+class ProfileJob(WorkerJob, kw_only=True):
+    """The run whose steps are profiled, and the record to write."""
+
+    profile: Path
+
+
 @entry_point
 def main() -> None:
     """Profile in processes of their own and write the record, also of a run that cannot be profiled."""
-    parser = worker_parser(__doc__)
-    parser.add_argument("--output", required=True, type=Path, help="record to write, JSON")
-    parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)  # of workers
-    options = parser.parse_args()
-    spec = Spec.from_json(options.spec)
-    if options.rendezvous:
-        take_part(options, spec)
+    job: ProfileJob = read_job(ProfileJob)
+    if job.rendezvous:
+        take_part(job, job.rendezvous)
         return
-    measuring = Measuring(options.threads)
-    status, reason, profile = outcome(options, spec)
+    spec = job.spec
+    measuring = Measuring(job.threads)
+    status, reason, profile = outcome(job)
     record = ProfileRecord(spec.name, spec, measuring.stop(), status, reason, profile)
-    write(record, options.output)
+    write(record, job.profile)
     said = f"{status}: {reason}" if profile is None else summary(profile)
     print(f"[{spec.name}] {said}", flush=True)
 
 
-def outcome(options: argparse.Namespace, spec: Spec) -> tuple[str, str | None, StepProfile | None]:
+def outcome(job: ProfileJob) -> tuple[str, str | None, StepProfile | None]:
     """Status, reason and profile of the run's workers. Raises as `worker_failure.judge` does."""
+    spec = job.spec
     if spec.backend.engine not in PROFILERS:
         return "no_profiler", f"engine {spec.backend.engine} has no profiler", None
-    with meeting_folder(options.output.parent) as meeting:
-        line = [sys.executable, __file__, in_file(again(options), meeting)]
-        if failure := run_workers(line, spec, meeting, cores=options.threads):
+    with meeting_folder(job.profile.parent) as meeting:
+        path = write_job(replace(job, rendezvous=meeting), meeting)
+        line = [sys.executable, __file__, str(path)]
+        if failure := run_workers(line, spec, meeting, cores=job.threads):
             return *failure, None
         return "completed", None, read(StepProfile, meeting / PROFILE, "profile")
 
 
-def again(options: argparse.Namespace) -> list[str]:
-    """The arguments that give a worker the same options."""
-    values = {name.replace("_", "-"): value for name, value in vars(options).items()}
-    return [f"--{name}={value}" for name, value in values.items() if value is not None]
-
-
-def take_part(options: argparse.Namespace, spec: Spec) -> None:
+def take_part(job: ProfileJob, folder: Path) -> None:
     """Train and be profiled, as one worker."""
-    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    spec, meeting = job.spec, Rendezvous(folder, job.spec.workers, job.join_timeout)
     with meeting.reporting():
-        worker = join(options, spec, meeting, Ledger())
+        worker = join(job, meeting, Ledger())
         try:
             with needing_packages():  # before anything is built: it may prepare its framework
                 module = import_module(f"profilers.{PROFILERS[spec.backend.engine]}")
@@ -87,7 +87,7 @@ def take_part(options: argparse.Namespace, spec: Spec) -> None:
             meeting.report(*failure)  # the program that started this worker writes why
             sys.exit(1)
         if profile:
-            write(profile, options.rendezvous / PROFILE)
+            write(profile, folder / PROFILE)
         meeting.meet("end", {})  # a framework takes a worker that leaves earlier for a failed one
 
 

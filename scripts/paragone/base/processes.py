@@ -11,7 +11,7 @@ import site
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -50,7 +50,6 @@ _OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT
 _PROXY = "_proxy"
 # Set by Snakemake for every job, all to its number of threads; the first one by nobody else.
 _OF_SNAKEMAKE = ("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-IN_FILE = "@"  # before the name of a file with more arguments, for `argparse`
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
 
 
@@ -175,16 +174,6 @@ def private_folder() -> Path:
     if not is_own(folder):
         raise UserError(f"{folder} belongs to another user; set TMPDIR to a folder of your own")
     return folder
-
-
-def in_file(arguments: Sequence[object], folder: Path) -> str:
-    """Store arguments in a new file of `folder`, one per line; returns the argument that names the file.
-
-    An argument on a command line has at most 128 KiB; a block of the config may have more.
-    """
-    path = folder / "arguments"
-    path.write_text("\n".join(map(str, arguments)), encoding="utf-8")
-    return f"{IN_FILE}{path}"
 
 
 def ignore_keras_settings() -> None:

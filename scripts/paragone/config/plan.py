@@ -4,14 +4,12 @@ Rules ask it for names of files, which begin with the path variable `<results>`,
 programs. Standard library only: the Snakefile imports this module at parse time.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
-from paragone.base.digests import canonical
 from paragone.base.errors import UserError
 from paragone.base.processes import mattering
 from paragone.config.code_files import code_of, loaded_modules
@@ -208,19 +206,6 @@ class Plan:
         """Return a text that changes when the user's files of a data set change, see `state_of_files`."""
         return state_of_files(self.dataset(dataset))
 
-    def asked_of_dataset(self, dataset: str) -> list[str]:
-        """The options of the program that looks for a data set: what decides where, and nothing more."""
-        settings = {key: self.config["data"][key] for key in ("folder", "source")}
-        block = canonical(self.dataset(dataset))
-        return ["--dataset", dataset, "--block", block, "--config-data", canonical(settings)]
-
-    def asked_of_weights(self, model: str) -> list[str]:
-        """The options of the same program where it looks for the published weights of a model."""
-        data = self.config["data"]
-        settings = {"folder": data["folder"], "source": data["source"]}
-        settings["pretrained"] = {model: data["pretrained"].get(model, {})}
-        return ["--model", model, "--config-data", canonical(settings)]
-
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
         workloads = [spec.workload for spec in self.runs.values()]
@@ -364,13 +349,8 @@ class Plan:
         modules = [f"paragone.reporting.{kind}.{name}" for kind, name, _ in exhibits]
         return self.code("draw.py", None, *modules)
 
-    def drawing_of(self, section: str) -> Callable[[Any], str]:
-        """The params function that says what is drawn and tabulated of a section. It is a function, because
-        Snakemake takes braces in a text for wildcards."""
-        return lambda _: json.dumps(self.drawing(section))
-
     def drawing(self, section: str) -> dict[str, Any]:
-        """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Job`."""
+        """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""
         block, exhibits = self.sections[section], self.exhibits_of(section)
         settings = {key for _, _, exhibit in exhibits for key in exhibit.settings}
         return {
@@ -385,18 +365,17 @@ class Plan:
             "published": block.get(PUBLISHED, ""),
             "paper": next((str(paper.folder) for paper in self._paper_of[section]), None),
             "margins": self.config["margins"],
-            "labels": {name: each["label"] for name, each in self.config["backends"].items()},
-            "palette": {name: each["color"] for name, each in self.config["backends"].items()},
+            **self.shown_as(),
         }
 
-    def labels(self) -> list[str]:
-        """The options that name the label and the color of every backend, and the baseline."""
+    def shown_as(self) -> dict[str, Any]:
+        """How backends are shown: the label and the color of each, and the baseline."""
         backends = self.config["backends"].items()
-        return [
-            *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
-            *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
-            f"--baseline={self.config['baseline']}",
-        ]
+        return {
+            "labels": {name: block["label"] for name, block in backends},
+            "palette": {name: block["color"] for name, block in backends},
+            "baseline": self.config["baseline"],
+        }
 
     def cited(self) -> dict[str, Paper]:
         """The papers whose numbers the sections show, by folder, in the order of the sections."""
@@ -413,36 +392,35 @@ class Plan:
         names = [self.caption(kind, name) for kind, rows in self.exhibits.items() for name in rows]
         return [self.path(Path("rules") / name) for name in ("report/page.rst", *names)]
 
-    def outline(self) -> str:
-        """The sections in order, with the labels of their figures and tables, as JSON for page and paper."""
-        return json.dumps(
-            [
-                {
-                    "name": name,
-                    "title": block["title"],
-                    **{
-                        kind: {exhibit: rows[exhibit].label for exhibit in block[kind]}
-                        for kind, rows in self.exhibits.items()
-                    },
-                }
-                for name, block in self.shown().items()
-            ]
-        )
+    def outline(self) -> list[dict[str, Any]]:
+        """The sections in order, with the labels of their figures and tables."""
+        return [
+            {
+                "name": name,
+                "title": block["title"],
+                **{
+                    kind: {exhibit: rows[exhibit].label for exhibit in block[kind]}
+                    for kind, rows in self.exhibits.items()
+                },
+            }
+            for name, block in self.shown().items()
+        ]
 
     def overlays(self, paths: list[Any]) -> str:
         """The config files on top of the default one, for a reader."""
         default = (self._project / "config.yaml").resolve()
         return ", ".join(os.path.relpath(path) for path in paths if Path(path).resolve() != default)
 
-    def page_options(self, paths: list[Any]) -> list[str]:
-        """The options of the program that writes page and paper; `paths`: the files of the config."""
-        return [
-            *("--captions", self.path("rules/report")),
-            *("--papers", *self.cited()),
-            f"--preset={self.overlays(paths)}",
-            *(f"--left-out={sentence}" for sentence in self.left_out),
-            *self.labels(),
-        ]
+    def page(self, paths: list[Any]) -> dict[str, Any]:
+        """What the config says of page and paper, by the keys of their job; `paths`: its files."""
+        return {
+            "outline": self.outline(),
+            "captions": self.path("rules/report"),
+            "papers": [*self.cited()],
+            "preset": self.overlays(paths),
+            "left_out": self.left_out,
+            **self.shown_as(),
+        }
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""

@@ -35,6 +35,7 @@ Names = Annotated[list[Name], Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 Fraction = Annotated[float, Meta(ge=0, lt=1)]
 Precision = Literal["bfloat16", "float32", "float64"]
+Operands = Literal["float32", "bfloat16", "float16", "float64"]
 Tuning = Literal["as-installed", "tuned"]
 Files = Annotated[
     dict[Annotated[str, Meta(pattern="^[A-Za-z0-9_.-]+$")], Sha256], Meta(min_length=1)
@@ -670,9 +671,7 @@ class Matmul(Section, kw_only=True):
     products: list[Annotated[list[Count], Meta(min_length=3, max_length=3)]]
     squares: Sizes
     accelerator_squares: Sizes
-    precisions: Annotated[
-        list[Literal["float32", "bfloat16", "float16", "float64"]], Meta(min_length=1)
-    ]
+    precisions: Annotated[list[Operands], Meta(min_length=1)]
     repeats: Count
 
 

@@ -1,6 +1,5 @@
 """What page and paper show, read from files of results: answers, figures, tables and the table of runs."""
 
-import argparse
 import json
 import re
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import docutils.core
+import msgspec
 import pandas as pd
 
 from paragone.analysis import tidy
@@ -18,6 +18,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import answers, figures, interactive
 from paragone.reporting.answers import NOT_RUN
+from paragone.reporting.inputs import Shown
 
 # Verdicts have a color and a sign, by classes of the page's style sheet; the others are `none`.
 _CLASSES = {
@@ -103,36 +104,46 @@ class Results:
         }
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name results to a program."""
-    parser.add_argument(
-        "--results", type=Path, required=True, help="folder of answers, figures, tables and runs"
-    )
-    parser.add_argument(
-        "--outline",
-        type=json.loads,
-        required=True,
-        help="sections in order, JSON: name, title, and the labels of figures and tables by name",
-    )
-    parser.add_argument("--captions", type=Path, required=True, help="rules/report/")
-    parser.add_argument(
-        "--left-out", action="append", default=[], help="sentence on what was not asked for"
-    )
-    parser.add_argument("--preset", default="", help="what the config was overlaid with")
+class Entry(msgspec.Struct, frozen=True):
+    """A section of the outline, with the labels of its figures and tables by name."""
+
+    name: str
+    title: str
+    figures: dict[str, str]
+    tables: dict[str, str]
 
 
-def read(options: argparse.Namespace, so_far: bool = False) -> Results:
-    """Read results; `so_far`: the sections whose files are all there, and the answers of their tables.
+class PageJob(Shown, kw_only=True):
+    """The page, or the paper if `page` ends in .pdf, of a folder of answers, figures, tables and runs.
+
+    `outline`: the sections in order. `captions`: rules/report/. `preset`: what the config was overlaid with.
+    `left_out`: sentences on what was not asked for. `papers`: folders of those that it cites. `so_far`: of a
+    workflow that still runs; the sections that are finished. `manifests`: of the data sets, to be summarized.
+    """
+
+    results: Path
+    outline: list[Entry]
+    captions: Path
+    preset: str = ""
+    left_out: tuple[str, ...] = ()
+    papers: tuple[Path, ...] = ()
+    so_far: bool = False
+    manifests: tuple[Path, ...] = ()
+    page: Path
+
+
+def read(job: PageJob) -> Results:
+    """Read results; of a workflow that still runs, those of sections whose files are all there.
 
     Raises `UserError` if a file of finished results is missing, and where no experiment is finished so far.
     """
-    folder: Path = options.results
-    finished = [entry for entry in options.outline if not so_far or _is_finished(entry, folder)]
-    sections = [_section(entry, folder, options.captions) for entry in finished]
-    if not so_far:
+    folder = job.results
+    finished = [entry for entry in job.outline if not job.so_far or _is_finished(entry, folder)]
+    sections = [_section(entry, folder, job.captions) for entry in finished]
+    if not job.so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    folders = {entry["title"]: folder / "tables" / entry["name"] for entry in finished}
+    folders = {entry.title: folder / "tables" / entry.name for entry in finished}
     titles = [title for title, each in folders.items() if (each / "runs.parquet").exists()]
     if not titles:
         raise UserError(f"{folder}: no experiment is finished yet")
@@ -140,40 +151,38 @@ def read(options: argparse.Namespace, so_far: bool = False) -> Results:
         [path for each in folders.values() if (path := each / name).exists()]
         for name in ("runs.parquet", "differences.csv", "comparison.csv", "rounds.parquet")
     )
-    shown = dict(options.labels), options.baseline
-    said = answers.from_tables(
-        titles, runs, differences, comparisons, options.left_out, rounds, *shown
-    )
-    to_come = [entry["title"] for entry in options.outline if entry not in finished]
+    shown = job.labels, job.baseline
+    said = answers.from_tables(titles, runs, differences, comparisons, job.left_out, rounds, *shown)
+    to_come = [entry.title for entry in job.outline if entry not in finished]
     return Results(said, sections, tidy.merge([tidy.read(path) for path in runs]), to_come)
 
 
-def _is_finished(entry: dict[str, Any], folder: Path) -> bool:
+def _is_finished(entry: Entry, folder: Path) -> bool:
     suffixes = {"figures": ("svg", "csv"), "tables": ("json", "csv")}
     return all(
-        (folder / kind / entry["name"] / f"{name}.{suffix}").exists()
+        (folder / kind / entry.name / f"{name}.{suffix}").exists()
         for kind, all_of_kind in suffixes.items()
-        for name in entry[kind]
+        for name in getattr(entry, kind)
         for suffix in all_of_kind
     )
 
 
-def _section(entry: dict[str, Any], results: Path, captions: Path) -> Section:
+def _section(entry: Entry, results: Path, captions: Path) -> Section:
     """Read the section of an entry of the outline. Raises `UserError` if one of its files is missing."""
-    section, shown, tables = entry["name"], [], []
-    for name, label in entry["figures"].items():
+    section, shown, tables = entry.name, [], []
+    for name, label in entry.figures.items():
         path = results / "figures" / section / f"{name}.svg"
         if not path.is_file():
             raise UserError(f"{path}: missing; draw figures and tables first")
         about = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
         points = _text(path.with_suffix(".csv"))
         shown.append(Figure(name, label, caption(about), path, points))
-    for name, label in entry["tables"].items():
+    for name, label in entry.tables.items():
         path = results / "tables" / section / f"{name}.json"
         about = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")
         cells, rows = json.loads(_text(path)), _text(path.with_suffix(".csv"))
         tables.append(Table(name, label, caption(about), cells, rows))
-    return Section(section, entry["title"], shown, tables)
+    return Section(section, entry.title, shown, tables)
 
 
 def _text(path: Path) -> str:

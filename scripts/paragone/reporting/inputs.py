@@ -1,6 +1,5 @@
 """What figures and tables read: files that a job names, each read when it is first used."""
 
-import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, 
 from paragone.analysis.published import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
+from paragone.base.jobs import Job
 from paragone.config.numbers import SPREAD, Published, numbers_of, read_numbers
 from paragone.config.schema import Margin
 
@@ -118,11 +118,19 @@ class Inputs:
         return self.files[name]
 
 
-class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Shown(Job, kw_only=True):
+    """How backends are shown: the label and the color of each, and the one that others are compared with."""
+
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    palette: dict[str, str] = msgspec.field(default_factory=dict)
+    baseline: str = ""
+
+
+class Drawing(Shown, kw_only=True):
     """What is drawn and tabulated of a section: the figures and tables, by name the kinds of files they read.
 
-    `runs`: the names of its runs; `published`: whose numbers in the folder `paper` to compare with. The other
-    fields are those of `Inputs`.
+    `runs`: the names of its runs; `published`: whose numbers in the folder `paper` to compare with.
+    `results`: the folder of all. The other fields are those of `Inputs`.
     """
 
     section: str
@@ -132,14 +140,13 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: list[str]
     settings: dict[str, Any]
     published: str
-    paper: str | None
+    paper: Path | None
     margins: dict[str, Margin]
-    labels: dict[str, str]
-    palette: dict[str, str]
+    results: Path
 
-    def inputs(self, results: Path, reads: Iterable[str]) -> Inputs:
+    def inputs(self, reads: Iterable[str]) -> Inputs:
         """Return what a figure or table is made from that reads these kinds of files of the results."""
-        table = results / "tables" / self.section
+        results, table = self.results, self.results / "tables" / self.section
         files = {kind: [table / f"{kind}.parquet"] for kind in ("runs", "epochs", "rounds")}
         files["products"] = [results / "tables/device_matmul/matmul.parquet"]
         files["predictions"] = [results / f"runs/{run}/predictions.npz" for run in self.runs]
@@ -149,22 +156,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.labels,
             self.palette,
             self.settings,
-            Path(self.paper) if self.paper else None,
+            self.paper,
             self.published,
             self.margins,
         )
-
-
-def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the options with the label and the color of each backend, and the baseline, to a program."""
-    parser.add_argument("--baseline", default="", help="backend that others are compared with")
-    for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
-        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
-
-
-def pair(text: str) -> tuple[str, str]:
-    """Return key and value of an option of the form key=value."""
-    key, separator, value = text.partition("=")
-    if not separator:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
-    return key, value

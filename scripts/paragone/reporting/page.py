@@ -1,6 +1,5 @@
 """The page of results: one HTML file that answers first, and needs neither network nor server."""
 
-import argparse
 import base64
 import gzip
 import json
@@ -23,8 +22,7 @@ from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import RunRecord
 from paragone.reporting import exhibits, footnotes, interactive, screen, sentences
-from paragone.reporting.exhibits import Results
-from paragone.reporting.inputs import add_labels
+from paragone.reporting.exhibits import PageJob, Results
 
 _LOG_LINES = 25  # shown of the end of a log
 # Columns of the table of all runs: heading, column of the tidy table, format.
@@ -74,46 +72,32 @@ class Run:
         ]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the page to a program."""
-    parser.add_argument(
-        "--so-far",
-        action="store_true",
-        help="of a workflow that still runs: show the sections that are finished",
-    )
-    parser.add_argument(
-        "--manifests", type=Path, nargs="*", default=[], help="of the data sets, to be summarized"
-    )
-    parser.add_argument("--logs", type=Path, help="folder of <run>.log; may be empty")
-    add_labels(parser)
-
-
-def write(options: argparse.Namespace) -> None:
+def write(job: PageJob) -> None:
     """Write the page, whole or not at all; the same results give the same bytes.
 
     Raises `UserError` if a file of the results is missing.
     """
-    results, templates = exhibits.read(options, options.so_far), screen.templates()
-    table, palette = results.table, dict(options.palette)
-    logs = options.logs or options.results / "logs/runs"
+    results, templates = exhibits.read(job), screen.templates()
+    table, palette = results.table, job.palette
+    logs = job.results / "logs/runs"
     readable = table.loc[table["engine"].notna(), "run"]  # of others the name alone is known
-    runs = [read_run(options.results, run, logs) for run in sorted(readable)]
+    runs = [read_run(job.results, run, logs) for run in sorted(readable)]
     invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
         headline=footnotes.headline(table),
-        facts=footnotes.facts(table, options.preset),
+        facts=footnotes.facts(table, job.preset),
         synthetic=footnotes.synthetic(table),
-        method=exhibits.caption(options.captions / "page.rst"),
+        method=exhibits.caption(job.captions / "page.rst"),
         to_come=results.to_come,
-        first_screen=screen.render(results.answers, options),
-        data=data_summary.read(options.manifests),
+        first_screen=screen.render(results.answers, job),
+        data=data_summary.read(job.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
         series={
             place: interactive.series_colors(chart, palette)
             for place, chart in results.charts.items()
         },
-        index=_index(table, dict(options.labels)),
+        index=_index(table, job.labels),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
         scripts={
@@ -126,7 +110,7 @@ def write(options: argparse.Namespace) -> None:
             "page": _inline(screen.text_of("page.css")),
         },
     )
-    write_text(text, options.output)
+    write_text(text, job.page)
 
 
 def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:

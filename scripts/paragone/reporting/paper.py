@@ -1,6 +1,5 @@
 """The paper: answers, method, and a figure and a table per question, typeset in two columns by Typst."""
 
-import argparse
 import html
 import io
 import json
@@ -22,7 +21,7 @@ from paragone.config.numbers import FILE, read_numbers
 from paragone.config.read import read
 from paragone.reporting import exhibits, footnotes, sentences
 from paragone.reporting.answers import PublishedRow
-from paragone.reporting.exhibits import Figure, Results, Section, Table
+from paragone.reporting.exhibits import Figure, PageJob, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
@@ -30,14 +29,14 @@ _PAGE_ONLY = ("why", "note", "p")  # columns of a table that a column of the pap
 _OF_PUBLISHED = ("metric", "condition", "system", "published", "verdict", *_PAGE_ONLY)
 
 
-def write(options: argparse.Namespace) -> None:
+def write(job: PageJob) -> None:
     """Write the PDF file, whole or not at all; the same results give the same bytes.
 
     Raises `UserError` if a file of the results is missing.
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        text = json.dumps(_data(options, root), ensure_ascii=False)
+        text = json.dumps(_data(job, root), ensure_ascii=False)
         (root / "data.json").write_text(text, encoding="utf-8")
         (root / "paper.typ").write_text(
             files(__package__).joinpath("templates/paper.typ").read_text(encoding="utf-8")
@@ -53,15 +52,15 @@ def write(options: argparse.Namespace) -> None:
             ignore_system_fonts=True,
             timestamp=0,
         )
-    write_bytes(content, options.output)
+    write_bytes(content, job.page)
 
 
-def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
+def _data(job: PageJob, root: Path) -> dict[str, Any]:
     """Return what the template reads, and copy the drawings to `root`."""
-    results = exhibits.read(options)
-    facts = footnotes.facts(results.table, options.preset)
-    cited = {folder.resolve().name: folder for folder in options.papers}
-    method = exhibits.caption_text(options.captions / "method.rst").split("\n\n")
+    results = exhibits.read(job)
+    facts = footnotes.facts(results.table, job.preset)
+    cited = {folder.resolve().name: folder for folder in job.papers}
+    method = exhibits.caption_text(job.captions / "method.rst").split("\n\n")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": footnotes.headline(results.table),

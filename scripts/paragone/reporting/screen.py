@@ -3,7 +3,6 @@
 The browser draws them at any width: `templates/first_screen.html`.
 """
 
-import argparse
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -16,27 +15,28 @@ from markupsafe import Markup
 from paragone.reporting import sentences
 from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber, Question
 from paragone.reporting.exhibits import verdict_class
+from paragone.reporting.inputs import Shown
 
 _EDGE = 4.0  # percent of a picture that is left free on each side
 _GRAY = "var(--muted)"
 Scale = Callable[[float], float]
 
 
-def render(questions: Sequence[Question], options: argparse.Namespace) -> Markup:
-    """The first screen as HTML. `options`: with the label and the color of each backend."""
+def render(questions: Sequence[Question], shown: Shown) -> Markup:
+    """The first screen as HTML."""
     found = templates()
-    found.filters |= {"noun": sentences.noun, "color": partial(_color, options=options)}
+    found.filters |= {"noun": sentences.noun, "color": partial(_color, shown=shown)}
     found.globals |= {"effects_of": _effects, "times_of": _times, "cell_of": _cell}
     found.globals |= {"best": BEST, "open": OPEN}
     return Markup(found.get_template("first_screen.html").render(questions=questions))
 
 
-def alone(questions: Sequence[Question], about: str, options: argparse.Namespace) -> str:
+def alone(questions: Sequence[Question], about: str, shown: Shown) -> str:
     """The first screen as a file of its own."""
     title, style = f"<title>Answers: {Markup.escape(about)}</title>", text_of("page.css")
     style = f"<style>{style}.to {{ display: none; }}</style>"
     head = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{style}'
-    return f"{head}<main><h1>{Markup.escape(about)}</h1>{render(questions, options)}</main></html>"
+    return f"{head}<main><h1>{Markup.escape(about)}</h1>{render(questions, shown)}</main></html>"
 
 
 def templates() -> jinja2.Environment:
@@ -57,10 +57,10 @@ def text_of(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _color(label: str, options: argparse.Namespace) -> str:
+def _color(label: str, shown: Shown) -> str:
     """The color of a variant, by its label, which begins with that of its backend."""
-    known = {text: name for name, text in options.labels if label.startswith(text)}
-    return str(dict(options.palette).get(known.get(max(known, key=len, default="")), _GRAY))
+    known = {text: name for name, text in shown.labels.items() if label.startswith(text)}
+    return str(shown.palette.get(known.get(max(known, key=len, default=""), ""), _GRAY))
 
 
 def _scale(values: Iterable[float | None], log: bool = False) -> Scale:

@@ -1,7 +1,6 @@
 """The files of a run: its record, and sample predictions for people to look at."""
 
 import math
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,24 @@ from paragone.data import Dataset, drawable, variance
 from paragone.data.batches import train_examples
 from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
 from paragone.tasks.reference import guessed
+from paragone.workers.jobs import RunJob
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the predictions
 
 
 def write_record(
-    options: Namespace, dataset: Dataset, result: RunRecord, seconds: dict[str, float] | None
+    job: RunJob, dataset: Dataset, result: RunRecord, seconds: dict[str, float] | None
 ) -> None:
     """Complete a run's record with data, schedule and clocks; check and write it.
 
-    `options`: those of the run, with the path and the place in the schedule. `seconds`: of each part of
+    `job`: has the path and the place in the schedule. `seconds`: of each part of
     `clock_names.PARTS`, summed over the starts of rank 0; None when the process that measured them is gone.
     """
     result.data = data_read(dataset, result.spec)
-    result.schedule = Schedule(options.place, options.places) if options.place else None
+    result.schedule = Schedule(job.place, job.places) if job.place and job.places else None
     result.clocks = clocks(seconds, result.epochs) if seconds else None
-    typed_json.write(typed_json.sealed(result), options.record)
+    typed_json.write(typed_json.sealed(result), job.record)
 
 
 def data_read(dataset: Dataset, spec: Spec) -> DataRead:

@@ -1,6 +1,5 @@
 """What a worker does before its work and after it: it joins the others and says what it has used."""
 
-import argparse
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,22 +21,24 @@ from paragone.models.weights import read
 from paragone.records.run_record import Process
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Worker
+from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import Rendezvous
 
 
-def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> Worker:
+def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
     """This process as a worker that has met the others, with its cores, its data and its engine, unbuilt.
 
-    `options`: of `run_options.worker_parser`. Raises `UserError`.
+    Raises `UserError`.
     """
-    limits.claim_cores(options.threads)
+    spec = job.spec
+    limits.claim_cores(job.threads)
     start = process_entry.at_start()
     world = meeting.join()
     host = HostWatch(world.host_pids)
-    threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
+    threads = limits.claim_cores(job.threads, world.core_rank, world.core_workers)
     _limit(spec, world)
     ledger.switch("data")  # before the framework: missing data is found in a second
-    dataset = data.load(options.manifest, options.data_folder, spec.workload.dataset)
+    dataset = data.load(job.manifest, job.data_folder, spec.workload.dataset)
     process = Process(
         **structs.asdict(structs.replace(start, threads=threads)),
         rank=world.rank,
@@ -45,7 +46,7 @@ def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         config_sha256=spec.sha256,
         manifest_sha256=dataset.manifest_sha256,
     )
-    pretrained = read(options.weights, options.data_folder)
+    pretrained = read(job.weights[0], job.data_folder) if job.weights else None
     ledger.switch("imports")
     engine = engines.create(spec)
     ledger.switch("data")
@@ -59,7 +60,7 @@ def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         host=host,
         world=world,
         pretrained=pretrained,
-        expected_steps=options.first_steps,
+        expected_steps=job.first_steps[0] if job.first_steps else None,
     )
 
 

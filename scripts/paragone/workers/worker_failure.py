@@ -27,10 +27,9 @@ def run_workers(
 ) -> tuple[str, str | None] | None:
     """Run the workers of a run to their end; what `judge` says if they fail, else None. Raises as it does.
 
-    `line`: their command, without the folder where they meet. `options`: of `supervisor.run`.
+    `line`: their command. `meeting`: the folder where they meet. `options`: of `supervisor.run`.
     """
     before = limits.memory_counts()
-    line = [*line, f"--rendezvous={meeting}"]
     failed = supervisor.run(line, spec.workers, tuned=spec.tuning.variables, **options)
     if failed is None:
         return None

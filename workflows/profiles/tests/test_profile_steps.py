@@ -29,7 +29,7 @@ CASES = [
 
 def line_of(spec, arrays, output, **changes):
     options = {"manifest": arrays.manifest, "data_folder": arrays.folder, "threads": 2} | changes
-    line = command("profile_steps", spec=spec.to_json(), output=output, **options)
+    line = command("profile_steps", spec=spec, profile=output, **options)
     line[1] = str(ROOT / "workflows/profiles/profile_steps.py")
     return line
 
