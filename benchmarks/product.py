@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paragone.base import processes
+from paragone.base import plugins, processes
 from paragone.base.errors import UserError
 from paragone.base.jobs import write_job
 from paragone.config.expand import expand
@@ -30,6 +30,7 @@ def specification(
     """One run; `cell` has other keys of an experiment's matrix, such as precision or epochs."""
     config = read(ROOT / "config.yaml")
     with_papers(config, ROOT)
+    plugins.use(config["plugins"])
     row = {"backend": backend, "replicas": replicas, "global_batch": global_batch, **cell}
     experiment = {"workload": workload, "matrix": [row]}
     (spec,) = expand({**config, "experiments": {"benchmark": experiment}}, "benchmark")

@@ -26,7 +26,7 @@ import snakemake_server
 import yaml
 from msgspec.structs import replace
 
-from paragone.base import processes
+from paragone.base import plugins, processes
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
 from paragone.config.papers import with_papers
@@ -40,7 +40,9 @@ DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text())
 CONFIG = copy.deepcopy(DEFAULTS)
 PAPERS = {name: paper for paper in with_papers(CONFIG, ROOT) for name in paper.published}
 FOLDERS = {name: paper.folder.resolve() for name, paper in PAPERS.items()}
-CONFIG |= {"papers": [], "reduced": None}
+# Their models are found by engines in a test's own process, and in programs that it starts.
+plugins.use(CONFIG["plugins"])
+CONFIG |= {"papers": [], "plugins": [], "reduced": None}
 # The configs of examples/ by folder, and their workloads.
 EXAMPLES = {
     path.parent.name: yaml.safe_load(path.read_text())

@@ -104,10 +104,10 @@ def add_models(engine: str) -> None:
         from paragone.models import jax as models
 
         models.MODELS["of-words"] = lambda shape, classes, vocabulary: models.nnx.Sequential(
-            models.Embedding(vocabulary, 5), models._dense(5, classes)
+            models.Embedding(vocabulary, 5), models.dense(5, classes)
         )
         models.MODELS["of-pixels"] = lambda shape, classes: models.nnx.Sequential(
-            models._conv(shape[2], classes, (1, 1))
+            models.conv(shape[2], classes, (1, 1))
         )
     elif engine == "tensorflow":
         from paragone.models import tensorflow as models

@@ -39,10 +39,6 @@ def epsilon_of_optax(options: dict) -> optax.GradientTransformation:
     return optax.scale_by_adam(options["beta_1"], options["beta_2"], options["epsilon"])
 
 
-def dampened_from_the_first(options: dict) -> optax.GradientTransformation:
-    return optax.chain(optax.scale(1 - options["dampening"]), optax.trace(options["momentum"]))
-
-
 def sum_of_gradients(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(optax, "MultiSteps", partial(optax.MultiSteps, use_grad_mean=False))
 
@@ -90,14 +86,8 @@ def accuracy_of_other_examples(patch: pytest.MonkeyPatch, engine: type) -> None:
     )
 
 
-def batch_norm(**options: float) -> Plant:
-    def plant(patch: pytest.MonkeyPatch, engine: type) -> None:
-        right = models._batch_norm
-        patch.setattr(
-            models, "_batch_norm", lambda features, **named: right(features, **(named | options))
-        )
-
-    return plant
+def batch_norm(option: str, value: float) -> Plant:
+    return lambda patch, engine: patch.setitem(models.TORCH_BATCH_NORM, option, value)
 
 
 def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
@@ -109,7 +99,7 @@ def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
 
 
 WRONG: Bugs = {
-    ("fashion-cnn", "logits"): {"epsilon-of-batch-norm": batch_norm(epsilon=1e-3)},
+    ("fashion-cnn", "logits"): {"epsilon-of-batch-norm": batch_norm("epsilon", 1e-3)},
     ("fashion-cnn", "loss"): {"sum-for-mean": wrapped("_loss", sum_for_mean)},
     ("fashion-cnn", "updates"): {
         "nesterov": optimizer(lambda options: optax.trace(options["momentum"], nesterov=True)),
@@ -118,7 +108,7 @@ WRONG: Bugs = {
     },
     ("fashion-cnn", "statistics"): {
         "statistics-stay": wrapped("_train", statistics_stay),
-        "momentum-of-batch-norm": batch_norm(momentum=0.99),
+        "momentum-of-batch-norm": batch_norm("momentum", 0.99),
     },
     ("fashion-cnn", "training"): {"accuracy-of-other-examples": accuracy_of_other_examples},
     ("fashion-cnn", "evaluation"): {
@@ -126,11 +116,6 @@ WRONG: Bugs = {
     },
     ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
     ("fashion-conv", "updates"): {"epsilon-of-optax": optimizer(epsilon_of_optax)},
-    ("dampened", "updates"): {
-        "first-gradient-dampened": lambda patch, engine: patch.setitem(
-            jax_optimizers.OPTIMIZERS, "sgd", dampened_from_the_first
-        ),
-    },
     ("accumulating", "updates"): {"sum-of-gradients": sum_of_gradients},
     ("reuters-cnn", "updates"): {
         "constant-momentum-of-nadam": constant_momentum,

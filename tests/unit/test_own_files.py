@@ -85,8 +85,8 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
     "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
     "model of the project": (
-        (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "fashion-cnn"'),
-        ["MODELS", "'fashion-cnn', which", "scripts/paragone/models/torch.py has", "rename it"],
+        (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "mlp"'),
+        ["MODELS", "'mlp', which", "scripts/paragone/models/torch.py has", "rename it"],
     ),
     "no model in one framework": (
         ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),

@@ -12,6 +12,7 @@ sys.path[:0] = [str(HERE), str(PROJECT / "scripts")]
 import msgspec
 
 from ahead_of_time.plan import exporter_of, plan_of
+from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.numbers import numbers_of
@@ -24,6 +25,7 @@ configfile: HERE / "config.yaml"
 
 try:
     KNOWN = {name: paper for paper in with_papers(config, PROJECT) for name in paper.published}
+    plugins.use(config["plugins"])
     PLAN = plan_of(config)
     CITED = {
         str(paper.folder): paper

@@ -48,6 +48,12 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weighs: bool = True
 
 
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The least sides of images (height, width), or words of texts, that a model takes."""
+
+    least: tuple[int, ...]
+
+
 class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure or table: its label in the report, what it reads (keys of `Plan.reads`), and the values of its
     section, or else of the config, that it depends on."""
@@ -61,6 +67,7 @@ class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a `plugin.toml`, by the names of the modules."""
 
     engines: dict[str, Engine] = {}
+    models: dict[str, Model] = {}
     figures: dict[str, Exhibit] = {}
     tables: dict[str, Exhibit] = {}
 
@@ -158,6 +165,12 @@ def engine_named(name: str) -> Engine:
             f"{file}: add a table [engines.{name}] to {DECLARATIONS}; see docs/extending.md#an-engine"
         )
     raise UserError(f"there is no engine {name!r}; there are {', '.join(known)}")
+
+
+def least_input(model: str) -> tuple[int, ...]:
+    """Return the least sides of images, or words of texts, that a model takes; () where nothing says so."""
+    known = [declared_by(folder).models.get(model) for folder in plugins.folders()]
+    return next((row.least for row in known if row), ())
 
 
 def is_here(engine: str) -> bool:

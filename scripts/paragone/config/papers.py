@@ -96,14 +96,14 @@ def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[
 def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     """Add to the config, in place, what its papers say; return them and those of the project.
 
-    The workloads of all papers of the project are known, whichever are named, and an experiment of the config
-    with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
+    The workloads and models of all papers of the project are known, whichever are named, and an experiment of
+    the config with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
     named, others = papers_of(config, project)
     check(config.setdefault("plugins", []), list[Text], "plugins")
     check(config.get("margins"), dict[str, Any], "margins")
     check(config.get("reduced"), Reduced | None, "reduced")
-    for paper in named:
+    for paper in (*named, *others):
         paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]
         config["plugins"] += [path for path in paths if path not in config["plugins"]]
     for key in KINDS:

@@ -1,30 +1,16 @@
-"""The models of the workloads: a module per framework with a function per model."""
+"""What models share: a module per framework with layers and a table of models; papers have the models."""
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, get_origin
 
 import msgspec
-import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.engines import least_input
 from paragone.config.run_spec import Spec, Workload
 from paragone.data import Dataset
-
-# The least sides of images, or words of texts, from which the layers of a model leave something.
-LEAST = {
-    "fashion-cnn": (16, 16),
-    "fashion-conv": (4, 4),
-    "gpt": (1,),
-    "lenet": (12, 12),
-    "mobilenet-v2": (32, 32),
-    "resnet-18": (1, 1),
-    "text-cnn": (12,),
-    "wide-resnet": (4, 4),
-}
-
-Layer = TypeVar("Layer")
 
 __path__ = plugins.extended(__path__, "models")
 
@@ -59,8 +45,11 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     for key, value in options.items():
         kind = getattr(signature.parameters.get(key), "annotation", None)
         try:
-            # Of Python's own types: what others hold is a plugin's affair.
-            if getattr(kind, "__module__", "") in ("builtins", "types"):
+            # Python's own types and names to choose from: what others hold is a model's affair.
+            if (
+                getattr(kind, "__module__", "") in ("builtins", "types")
+                or get_origin(kind) is Literal
+            ):
                 msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             wanted = inspect.formatannotation(kind)
@@ -75,11 +64,11 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
 
 
 def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | None) -> None:
-    """Raise `UserError` for examples that a model of the project cannot take; plugins' models take any.
+    """Raise `UserError` for examples of which the layers of a model leave nothing, as its folder declares.
 
     shape: of one example of the data set of this name. vocabulary: None unless these are word indices.
     """
-    least, sides = LEAST.get(model, ()), shape if vocabulary else shape[:2]
+    least, sides = least_input(model), shape if vocabulary else shape[:2]
     if not least:
         return
     images = len(least) == 2
@@ -115,29 +104,6 @@ def _check_labels(workload: Workload, dataset: Dataset) -> None:
             f"{key}: {task.name} needs the next token of each, and data set {dataset.name} has labels of "
             f"shape {labels} for inputs of shape {inputs}"
         )
-
-
-def chosen(option: str, name: str, among: dict[str, Layer]) -> Layer:
-    """Return the layer that an option of a model names. Raises `UserError` if it is none of those `among`."""
-    if name not in among:
-        raise UserError(f"model.{option}: {name!r} is none of {', '.join(among)}")
-    return among[name]
-
-
-def between(side: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where the pixels of an enlarged image's side lie between those of the smaller image.
-
-    Bilinear, with the corners of both images at one place, as PyTorch's `Upsample` has it. Returns (size,)
-    arrays: the indices of the pixels before and after, and the share of the latter, in double precision.
-    Raises `UserError` for a size that is smaller than the side.
-    """
-    if size < side:
-        raise UserError(
-            f"model.resize: {size} is less than the {side} pixels of the images; enlarge them"
-        )
-    places = np.clip((np.arange(size) + 0.5) * side / size - 0.5, 0, side - 1)
-    before = places.astype(np.int32)
-    return before, np.minimum(before + 1, side - 1), places - before
 
 
 def _check_input(workload: Workload, dataset: Dataset) -> None:
