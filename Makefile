@@ -22,16 +22,14 @@ INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --py
 
 .PHONY: all bench gpu gpu-compiler new test test-all test-nightly test-accelerator mutation audit lint format lock clean
 
-# `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
+# `make all CORES=8` is `snakemake all --cores 8` in the environment made here, with its report.
 # Another preset: make all CONFIG=presets/paper.yaml
-CALL = snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
+OPTIONS = --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
 	$(if $(NAMED),--config frameworks=[$(subst $(space),$(comma),$(NAMED))])
 # The first answer comes first: in one call, jobs that prepare other questions would delay it.
 all: $(VENV)/workflow
-	source $(BIN)/activate && { $(subst snakemake all,snakemake first_answer,$(CALL)) || true; } && $(CALL) && if [ ! -e results/report.html ] \
-		|| ! echo "$(CALL)" | cmp -s - .snakemake/reported \
-		|| [ -n "$$(find .snakemake/metadata -newer results/report.html -type f -print -quit)" ]; \
-		then $(CALL) --quiet all --report results/report.html && echo "$(CALL)" >.snakemake/reported; fi
+	source $(BIN)/activate && { snakemake first_answer $(OPTIONS) || true; } \
+		&& snakemake all $(OPTIONS) --report results/report.html --report-after-run
 
 # A folder for a question of your own, or for a published source: make new NAME=../my_question, PAPER=../my_paper
 new: $(VENV)/dev

@@ -1,21 +1,18 @@
 """The workflow on a real Slurm of two nodes: its jobs, what they ask for, how they fail and resume."""
 
-import json
 import os
 import re
 import signal
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import yaml
 from cluster.slurm import CPUS, GPUS, NODES, PARTITION, Cluster, missing
 from own_folder import plug_in
-from workspace import ROOT, Checkout, job_stats, wait_for
+from workspace import Checkout, job_stats
 
-from paragone.config.expand import expand, timed_in_turn
+from paragone.config.expand import expand
 from paragone.config.run_spec import requested
 from paragone.records import record
 from paragone.records.run_record import RunRecord
@@ -158,20 +155,6 @@ def test_run_on_gpus_gets_them_and_is_started_once(submitted):
     assert "TresPerJob" not in submitted.train_job("torch")
 
 
-def test_variants_take_turns_on_one_node(submitted, cluster):
-    made = submitted.checkout
-    made.config["contest"] |= {"rounds": 2, "window_seconds": 0.3}
-    made.only(EXPERIMENT, ["torch", "my-torch"], contests=1)
-    (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
-    path = f"results/contests/{question.name}/record.json"
-    made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
-    (contest,) = record.read_contests(made / path).contests
-    assert [each.status for each in contest.contestants] == ["completed"] * 2
-    assert (contest.together, len(contest.windows)) == (True, 4)
-    job = cluster.jobs()[-1]
-    assert (job["NumNodes"], job["OverSubscribe"], job["NumCPUs"]) == ("1", "NO", str(CPUS))
-
-
 def test_message_of_a_failed_job_names_its_log(submitted, cluster):
     made = submitted.checkout
     made.only(EXPERIMENT, ["torch"], steps_per_epoch=1000)
@@ -184,66 +167,3 @@ def test_message_of_a_failed_job_names_its_log(submitted, cluster):
     named = re.search(rf"/\S*/results/logs/slurm/rule_train/\S*/{job['JobId']}\.log", printed)
     assert named, printed
     assert "rule train" in (made / named[0]).read_text()
-
-
-def test_cancelled_job_is_told_and_its_run_goes_on(submitted, cluster):
-    made = submitted.checkout
-    made.only(EXPERIMENT, ["torch"], epochs=12, steps_per_epoch=4)
-    (path,) = records_of(made)
-    checkpoints = (made / path).parent / "checkpoints"
-    first = made.start(path, *SUBMIT, **cluster.variables)
-    try:
-        wait_for(lambda: list(checkpoints.glob("*/epoch-*")), first)
-        cluster.call("scancel", cluster.jobs()[-1]["JobId"])
-        output, _ = first.communicate(timeout=SECONDS)
-    finally:
-        if first.poll() is None:
-            os.killpg(first.pid, signal.SIGKILL)
-            first.wait()
-    assert first.returncode == 1, output
-    assert cluster.jobs()[-1]["JobState"] == "CANCELLED"
-    assert "SLURM status is: 'CANCELLED'" in output
-    assert not (made / path).exists()
-
-    made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
-    begins = [process.first_epoch for process in record.read(made / path).processes]
-    assert len(begins) == 2
-    assert begins[0] == 1 < begins[1]
-
-
-# Who shares a GPU with whom, as Slurm numbers them: on the cluster's GPUs, which are fake.
-
-PROGRAM = """
-import json, os, sys
-from pathlib import Path
-from paragone.workers.rendezvous import Rendezvous
-world = Rendezvous(Path(sys.argv[1]), 2, timeout=30).join()
-print(json.dumps([world.rank, world.local_rank, world.local_workers]))
-"""
-OTHERS_HIDDEN = (
-    "export CUDA_VISIBLE_DEVICES=0; "  # what a cgroup that constrains devices makes of any number
-)
-
-
-def numbered(cluster, folder: Path, *options: str, first: str = "") -> list[list[int]]:
-    """Rank, local rank and local workers of each of two tasks on one node."""
-    folder.mkdir()
-    (folder / "join.py").write_text(PROGRAM)
-    join = f"PYTHONPATH={ROOT / 'scripts'} {sys.executable} {folder / 'join.py'} {folder}"
-    line = ["srun", f"--partition={PARTITION}", "--nodes=1", "--ntasks=2", *options]
-    done = cluster.call(*line, "bash", "-c", first + join)
-    assert done.returncode == 0, done.stderr
-    return sorted(json.loads(text) for text in done.stdout.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("option", "first", "expected"),
-    [
-        ("--gpus-per-task=1", "", [[0, 0, 1], [1, 0, 1]]),
-        ("--gpus-per-task=1", OTHERS_HIDDEN, [[0, 0, 1], [1, 0, 1]]),
-        ("--gpus=2", "", [[0, 0, 2], [1, 1, 2]]),  # both see the same GPUs, and take one each
-    ],
-    ids=["own", "hidden", "shared"],
-)
-def test_a_task_knows_with_whom_it_shares_a_gpu(cluster, tmp_path, option, first, expected):
-    assert numbered(cluster, tmp_path / "meeting", option, first=first) == expected

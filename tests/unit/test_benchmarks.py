@@ -10,11 +10,11 @@ import pytest
 import rows
 import training
 import workflow
-from product import Data, output_of, specification
+from product import Data, output_of
 from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
 from workspace import ROOT, Arrays, small_copy, succeed
 
-pytestmark = pytest.mark.full
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,6 @@ def small(arrays: Arrays, folder: Path, train: int) -> None:
     target = folder / "data/fashion_mnist/manifest.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").rename(target)
-
-
-def test_a_whole_training_is_timed_beside_the_books_loop(fashion, tmp_path):
-    small(fashion, tmp_path, train=1000)
-    data = Data(tmp_path, tmp_path / "data")
-    spec = specification("lenet", "torch", 256, epochs=1)
-    line = [training.OPPONENTS / "d2l_lenet.py", data.arrays("fashion_mnist"), 1, 0]
-    best, same = training.whole(
-        "LeNet", spec, spec, "the book", line, 1e9, "accuracy", data, rounds=1
-    )
-    assert (best.asked, best.reached, same.asked) == ("1000000000.0 x", NO, "")
-    assert ", test accuracy 0." in best.measured
 
 
 def test_nanogpts_loop_begins_at_chance(tmp_path):

@@ -1,10 +1,6 @@
-"""Only what you have: `frameworks`, `make all FRAMEWORKS=...`, its report, frameworks that are absent."""
+"""Only what you have: `frameworks`, `make all FRAMEWORKS=...`, frameworks that are absent."""
 
 import copy
-import os
-import re
-import shutil
-import subprocess
 from importlib import import_module
 
 import pytest
@@ -78,8 +74,6 @@ def test_make_installs_and_names_the_frameworks():
     refusal = make("all", "FRAMEWORKS=mxnet")
     assert 'tensorflow, torch, torch-xla or jax, or several, not "mxnet"' in refusal
     assert "of `make all` alone" in make("test", "FRAMEWORKS=torch")
-    (allowed,) = re.findall(r"filter-out ([a-z -]+),\$\(NAMED\)", (ROOT / "Makefile").read_text())
-    assert {*allowed.split()} == {*FRAMEWORKS}
 
 
 def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
@@ -98,38 +92,3 @@ def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
     assert "without result: jax is not installed here" in done.stdout, done.stdout + done.stderr
     with pytest.raises(ModuleNotFoundError), needing_packages():
         import_module("paragone.engines.misspelled")
-
-
-# In the place of Snakemake: what it was called with, and the file that it would write.
-STAND_IN = """#!/bin/sh
-echo "$@" >>calls
-mkdir -p results .snakemake/metadata
-case "$*" in *--report*) touch results/report.html ;; esac
-"""
-
-
-def test_the_report_is_written_once_after_a_job_and_for_another_call(tmp_path):
-    files = ["envs/uv.txt", "envs/requirements.txt", "envs/dev.txt", ".venv/uv", ".venv/workflow"]
-    for name in (*files, ".venv/bin/snakemake"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / ".venv/bin/snakemake").write_text(STAND_IN)
-    (tmp_path / ".venv/bin/snakemake").chmod(0o755)
-    (tmp_path / ".venv/bin/activate").write_text('PATH="$PWD/.venv/bin:$PATH"\n')
-
-    def reported(*arguments: str) -> bool:
-        (tmp_path / "calls").unlink(missing_ok=True)
-        subprocess.run(["make", "all", *arguments], cwd=tmp_path, check=True, capture_output=True)
-        return "--report results/report.html" in (tmp_path / "calls").read_text()
-
-    assert [reported(), reported()] == [True, False]
-    # What Snakemake writes when a job ends, later than the report.
-    job = tmp_path / ".snakemake/metadata/job"
-    job.touch()
-    later = (tmp_path / "results/report.html").stat().st_mtime + 1
-    os.utime(job, (later, later))
-    assert reported()
-    os.utime(job, (later - 10, later - 10))
-    other = "CONFIG=presets/smoke.yaml"
-    assert [reported(other), reported(other), reported()] == [True, False, True]

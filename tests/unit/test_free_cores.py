@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ import pytest
 from workspace import environment, make_spec, train_command, waiting
 
 from paragone.machine.limits import free_cores
-from paragone.workers import supervisor
 
 pytestmark = [
     pytest.mark.alone,  # cores are of the host: runs of other tests hold some
@@ -67,15 +65,6 @@ def test_a_core_is_free_again_however_its_holder_ends():
             assert cores == [first] == CORES[:1]
     with free_cores(1) as cores:
         assert cores == CORES[:1]
-
-
-def test_workers_take_the_cores_that_they_are_given(capfd):
-    program = "import os; print(sorted(os.sched_getaffinity(0)))"
-    line = [sys.executable, "-c", program]
-    assert supervisor.run(line, 1, affinity=CORES[1:]) is None
-    assert supervisor.run(line, 1) is None
-    assert capfd.readouterr().out.splitlines() == [str(CORES[1:]), str(CORES)]
-    assert sorted(os.sched_getaffinity(0)) == CORES
 
 
 def test_the_launcher_leaves_a_core_that_is_held_to_its_holder(small, tmp_path):
