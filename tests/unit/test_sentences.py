@@ -61,7 +61,7 @@ def test_the_length_of_runs_has_a_sentence_and_another_winner_of_long_runs_one_m
     assert sentences.by_length([("A", 0.0)]) == ["A ends first at any length of a run."]
     turns = [("B", 0.0), ("C", 9000.0), ("A", 47_000.0)]
     assert sentences.by_length(turns) == [
-        "B below 9,000 examples, C below 47,000 examples probably ends first, A in longer runs."
+        "B probably ends first below 9,000 examples, C below 47,000 examples, A in longer runs."
     ]
     assert sentences.contradiction(["A", "B"], turns) == sentences.contradiction([], turns) == []
     assert len(sentences.contradiction(["B"], turns)) == 1
@@ -90,7 +90,10 @@ def test_the_length_of_runs_has_a_sentence_and_another_winner_of_long_runs_one_m
 )
 def test_what_an_undecided_pair_takes(columns, takes):
     table = pairs(("A", "B", UNDECIDED, 1.1)).assign(**columns)
-    assert sentences.undecided(table) == f"Which of A and B is faster is undecided: {takes}."
+    both = pd.concat([table, table.assign(metric="end to end")])
+    (text,) = sentences.undecided(both)
+    assert text.startswith("Which of A and B is faster or quicker from start to end is undecided: ")
+    assert text.endswith(f": {takes}.")
     assert sentences.with_verdicts(table)["why"].item() == takes
 
 

@@ -345,15 +345,16 @@ def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
 
 def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
     """Yield what is open of speeds and times at the same work, and what lacks a speed."""
-    by_metric = rows[rows["relation"] != NOT_COMPARED].groupby("metric")
-    texts = []
-    for metric in (SPEED, END_TO_END):
-        if metric in by_metric.groups:
-            pairs = by_metric.get_group(metric)
-            best = pairwise.contenders(pairs)
-            among = pairs[["first", "second"]].isin(best).all(axis=1)
-            if len(undecided := pairs[among & (pairs["relation"] == UNDECIDED)]):
-                texts.append(sentences.undecided(undecided))
+    timed = rows[rows["metric"].isin([SPEED, END_TO_END])]
+    compared = [
+        pairs for _, pairs in timed[timed["relation"] != NOT_COMPARED].groupby("metric", sort=False)
+    ]
+    among = [
+        pairs[pairs[["first", "second"]].isin(pairwise.contenders(pairs)).all(axis=1)]
+        for pairs in compared
+    ]
+    undecided = pd.concat([timed[:0], *among])
+    texts = sentences.undecided(undecided[undecided["relation"] == UNDECIDED])
     lacking: dict[str, dict[str, None]] = {}
     not_run = {state.partition(" (")[0] for state in not_completed(tables.runs)}
     for row in rows[rows["metric"] == SPEED].to_dict("records"):
@@ -361,8 +362,8 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
             why = row[f"{side}_lacks"]
             if why and why.partition(" (")[0] not in not_run:
                 lacking.setdefault(why, {})[row[side]] = None
-    no_speed = [sentences.no_speed([*labels], why) for why, labels in lacking.items()]
-    for text in filter(None, [" ".join(texts), *no_speed]):
+    texts += [sentences.no_speed([*labels], why) for why, labels in lacking.items()]
+    for text in texts:
         yield Answer(text, _lead(tables, rows), tables.name, "differences", UNDECIDED)
 
 

@@ -233,8 +233,11 @@ def by_length(turns: Sequence[tuple[str, float]]) -> list[str]:
     last = turns[-1][0]
     if len(turns) == 1:
         return [f"{last} ends first at any length of a run."]
-    short = [f"{name} below {end:,.0f} examples" for (name, _), (_, end) in neighbors(turns)]
-    return [f"{', '.join(short)} probably ends first, {last} in longer runs."]
+    first, *later = [
+        (name, f"below {end:,.0f} examples") for (name, _), (_, end) in neighbors(turns)
+    ]
+    lengths = [" probably ends first ".join(first), *map(" ".join, later)]
+    return [f"{', '.join(lengths)}, {last} in longer runs."]
 
 
 def contradiction(best: Sequence[str], turns: Sequence[tuple[str, float]]) -> list[str]:
@@ -253,16 +256,21 @@ def less_accurate(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def undecided(rows: pd.DataFrame) -> str:
-    """Return which variants are undecided by one metric, and what decides the pair that takes most.
+def undecided(rows: pd.DataFrame) -> list[str]:
+    """Return which variants are undecided, and what decides the pair that takes most.
 
-    rows: undecided ones of the table `differences`, of one metric.
+    rows: undecided ones of the table `differences`, of the same work.
     """
-    pairs = rows.to_dict("records")
-    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
-    most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
-    better = named(most["metric"]).words
-    return f"Which of {joined([*names])} is {better} is undecided: {takes(most)}."
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for metric, part in rows.groupby("metric", sort=False):
+        names = dict.fromkeys(part[["first", "second"]].to_numpy().ravel())
+        pairs = part.to_dict("records")
+        most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
+        metrics.setdefault((joined([*names]), takes(most)), []).append(named(metric).words)
+    return [
+        f"Which of {names} is {joined(better, 'or')} is undecided: {condition}."
+        for (names, condition), better in metrics.items()
+    ]
 
 
 def no_speed(labels: Sequence[str], why: str) -> str:
