@@ -236,7 +236,7 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     final = table[table["family"] == "final"].set_index("metric")
     assert sorted(final.index) == sorted(verdicts.FINAL)
     assert final.loc["test_accuracy", "verdict"] == DIFFERS
-    assert final.loc["test_accuracy", ["n", "own"]].tolist() == [20, "0.87 0.872"]
+    assert final.loc["test_accuracy", "n"] == 20
     curve = table.loc[table["family"] == "curve"]
     assert set(curve.loc[curve["n"].notna(), "verdict"].dropna()) == set()
     (run,) = answers.published_in(files["cells"])
@@ -247,5 +247,3 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source
     assert not re.search(r"\.s0\.", markdown)  # names of runs are too long for a page
-    judged = table[table["n"].notna()]
-    assert (judged["runs"].str.split().str.len() >= judged["own"].str.split().str.len()).all()

@@ -15,7 +15,7 @@ from paragone.analysis.prediction import Claim, Judgement
 from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
 from paragone.reporting import answers as reported
 from paragone.reporting import sentences
-from paragone.reporting.answers import BEST, HOLD, OPEN, Question, Tables
+from paragone.reporting.answers import BEST, HOLD, OPEN, AnsweredQuestion, Tables
 
 A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
 
@@ -119,7 +119,7 @@ def tables(rows: pd.DataFrame, records: list[dict] | None = None, **more: object
     return Tables("one", "Which?", runs, rows, labels=LABELS, **more)
 
 
-def question(heading: str, given: Tables, **more: object) -> Question:
+def question(heading: str, given: Tables, **more: object) -> AnsweredQuestion:
     return next(part for part in reported.answers([given], **more) if part.heading == heading)
 
 
@@ -250,7 +250,7 @@ def published(system: str, *verdicts: str, **places: object) -> PublishedRun:
     return PublishedRun(system, "fashion-conv", "PyTorch", tuple(numbers), **places)
 
 
-def on_published(*runs: PublishedRun, rows: pd.DataFrame | None = None) -> Question:
+def on_published(*runs: PublishedRun, rows: pd.DataFrame | None = None) -> AnsweredQuestion:
     """The answer on published numbers."""
     comparison = pd.DataFrame() if rows is None else rows
     return question(HOLD, tables(pd.DataFrame(), published=runs, comparison=comparison))

@@ -171,7 +171,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Question:
+class AnsweredQuestion:
     """A question and its answers; `published` has the runs that can be judged, then the others."""
 
     heading: str
@@ -184,7 +184,7 @@ class Question:
         return [run for run in self.published if run.verdict != NOT_COMPARABLE]
 
 
-def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Question]:
+def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[AnsweredQuestion]:
     """Return the answers to both questions of the project, and what is open.
 
     `left_out` says what the config leaves out, in sentences.
@@ -209,16 +209,16 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Que
         unanswered += _not_run(tables)
     unanswered += map(Answer, left_out)
     return [
-        Question(BEST, best[:1] or [Answer(sentences.NOTHING_COMPARED)]),
+        AnsweredQuestion(BEST, best[:1] or [Answer(sentences.NOTHING_COMPARED)]),
         _published(experiments),
-        *([Question(ALSO, best[1:])] if best[1:] else []),
-        Question(OPEN, unanswered or [Answer("Nothing is open.")]),
+        *([AnsweredQuestion(ALSO, best[1:])] if best[1:] else []),
+        AnsweredQuestion(OPEN, unanswered or [Answer("Nothing is open.")]),
     ]
 
 
 def of_contests(
     title: str, rounds: pd.DataFrame, labels: dict[str, str], baseline: str = ""
-) -> Question:
+) -> AnsweredQuestion:
     """Return what the contests of an experiment say of speeds, before its runs are trained.
 
     `rounds` is the table of their windows.
@@ -226,7 +226,7 @@ def of_contests(
     rows = pairwise.verdicts(rounds, labels).assign(family="primary", machine="")
     tables = Tables("", title, rounds, rows, rounds=rounds, labels=labels, baseline=baseline)
     best = [answer for group in _groups(rows, _GROUP) if (answer := _best(tables, group))]
-    return Question(BEST, best or [Answer("No contest times two of its variants.", title)])
+    return AnsweredQuestion(BEST, best or [Answer("No contest times two of its variants.", title)])
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
@@ -377,7 +377,7 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
         yield Answer(sentences.not_run(labels, states), tables.title, tables.name, "", NOT_RUN)
 
 
-def _published(experiments: list[Tables]) -> Question:
+def _published(experiments: list[Tables]) -> AnsweredQuestion:
     """Return the published runs, and counts that differ."""
     runs: list[PublishedRun] = []
     rows: list[PublishedRow] = []
@@ -397,7 +397,7 @@ def _published(experiments: list[Tables]) -> Question:
                 for text in sentences.differing_counts(lines)
             ]
     rows.sort(key=lambda row: VERDICTS.index(row.verdict))
-    return Question(HOLD, [Answer(sentences.published(runs)), *counts], rows)
+    return AnsweredQuestion(HOLD, [Answer(sentences.published(runs)), *counts], rows)
 
 
 def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
@@ -438,7 +438,7 @@ def from_tables(
     rounds: Sequence[Path] = (),
     labels: dict[str, str] | None = None,
     baseline: str = "",
-) -> list[Question]:
+) -> list[AnsweredQuestion]:
     """Return the answers of files of tables.
 
     `titles` and `runs` have one entry per experiment, in order; the other tables are those there are, of
@@ -486,15 +486,15 @@ def published_in(path: Path) -> list[PublishedRun]:
         raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
 
 
-def read(path: Path) -> list[Question]:
+def read(path: Path) -> list[AnsweredQuestion]:
     """Return the questions in a JSON file of `answer.py`. Raises `UserError` if it is not one."""
     try:
-        return msgspec.convert(json.loads(path.read_text("utf-8")), list[Question])
+        return msgspec.convert(json.loads(path.read_text("utf-8")), list[AnsweredQuestion])
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: no answers ({error}); run answer.py first") from None
 
 
-def to_text(questions: list[Question], headline: str) -> str:
+def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
     """Return the answers in Markdown, for the terminal: the first `ROWS` of each table and list.
 
     `headline` names the machine, in one line.
@@ -527,7 +527,7 @@ def _wrapped(text: str, sign: str = "") -> str:
     return textwrap.fill(f"{sign}{text}", WIDTH, subsequent_indent=" " * len(sign))
 
 
-def _table(question: Question) -> pd.DataFrame:
+def _table(question: AnsweredQuestion) -> pd.DataFrame:
     """Return published runs, or the variants of the first question, as text."""
     if question.judged:
         metrics = dict.fromkeys(number.metric for run in question.judged for number in run.numbers)

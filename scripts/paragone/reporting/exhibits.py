@@ -88,7 +88,7 @@ class Section:
 class Results:
     """All that page and paper show. `table` has one row per run; `to_come`: titles of unfinished sections."""
 
-    answers: list[answers.Question]
+    answers: list[answers.AnsweredQuestion]
     sections: list[Section]
     table: pd.DataFrame
     to_come: list[str]

@@ -51,7 +51,7 @@ def repeats(counts: Iterable[float], speeds_of: Iterable[Series] = ()) -> str:
 
 def speeds(series: Iterable[Series]) -> str:
     """Return what the speeds of these series are."""
-    units = {one.unit for one in series}
+    units = {variant.unit for variant in series}
     return " ".join(text for unit, text in SPEEDS.items() if unit in units)
 
 

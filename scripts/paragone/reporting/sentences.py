@@ -310,7 +310,7 @@ def reason(why: Reason) -> str:
     """Return a reason as text."""
     kind, *values = why
     listed = [
-        ", ".join(map(str, each)) if isinstance(each, list | tuple) else each for each in values
+        ", ".join(map(str, value)) if isinstance(value, list | tuple) else value for value in values
     ]
     return REASONS[kind].format(*listed)
 

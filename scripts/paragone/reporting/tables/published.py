@@ -17,11 +17,8 @@ from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
 
-# Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
-NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
-_BEFORE = ("metric", "condition", "system", "published")
-JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin"]
-JUDGED += ["p", "noticed", "is_equal", "near"]
+# Columns of the CSV file only: the published value, and the numbers behind the verdict.
+NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high", "margin", "p"]
 
 OUTCOMES_JUDGED = (
     "A published run is judged by its final numbers; other epochs have no verdict. Measured: mean of the n "
@@ -45,15 +42,11 @@ def comparison(inputs: Inputs) -> Table:
     compared = verdicts.compare_all(
         inputs.numbers.rows, inputs.evidence, inputs.sweeps(), inputs.epochs
     )
-    runs = {run.system: run.verdict for run in compared.runs}
-    lines = []
-    for part in compared.lines:
-        verdict = runs[part.row.system] if part.family == "final" else ""
-        judged = part.judge, part.finding
-        lines.append(_line(_claimed(part.row), part.findings, part.family, judged, verdict))
+    lines = [
+        _line(_claimed(part.row), part.findings, part.family, (part.judge, part.finding))
+        for part in compared.lines
+    ]
     lines += [_mean_line(run, number) for run in compared.samples for number in run.numbers]
-    for line in lines:
-        line["experiment"] = inputs.published_experiment
     curves = filter(None, map(sentences.of_curve, compared.runs))
     remarks = footnotes.of_table(inputs.runs, OUTCOMES_JUDGED, *curves)
     table = _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
@@ -69,7 +62,6 @@ def _claimed(row: Row) -> dict[str, Any]:
         "published": row.printed,
         "note": row.note,
         "value": row.number,
-        "bound": row.bound,
     }
 
 
@@ -78,30 +70,30 @@ def _line(
     findings: dict[str, Finding],
     family: str = "",
     judged: tuple[str, Finding] | None = None,
-    run_verdict: str = "",
 ) -> dict[str, Any]:
     """Return one row: what the source claims, as of `_claimed`, and a finding by series.
 
     `judged` is the series whose finding is the verdict, and that finding; by default the first that can be
-    compared. `run_verdict` is that on the published run that has it as a final number.
+    compared.
     """
     label, finding = judged or verdicts.overall(findings)
     decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
-    return {
-        **{name: claimed[name] for name in _BEFORE},
-        **{label: sentences.measured(side) for label, side in findings.items()},
+    line = {name: claimed[name] for name in ("metric", "condition", "system", "published")}
+    line |= {label: sentences.measured(side) for label, side in findings.items()}
+    line |= {
         "verdict": "" if family == "curve" and finding.judgement else finding.verdict,
         "why": _why(decisive, len(findings)),
         "note": claimed.get("note", ""),
         "family": family,
         "judge": label,
-        "value": claimed.get("value", math.nan),
-        "bound": claimed.get("bound", ""),
         "has_runs": all(side.has_runs for side in findings.values()),
-        "run_verdict": run_verdict,
-        **_numbers(finding.judgement),
+        "value": claimed.get("value", math.nan),
         "runs": " ".join(dict.fromkeys(run for side in findings.values() for run in side.runs)),
     }
+    if number := finding.judgement:
+        line |= {name: getattr(number, name) for name in ("n", "center", "low", "high", "p")}
+        line["margin"] = number.claim.margin
+    return line
 
 
 def _mean_line(run: PublishedRun, number: Judgement) -> dict[str, Any]:
@@ -115,18 +107,7 @@ def _mean_line(run: PublishedRun, number: Judgement) -> dict[str, Any]:
     }
     measured = verdicts.within(Measured(number.center, 4, number.n), number)
     mean = Finding(number.verdict, measured=measured, judgement=number)
-    return _line(claimed, {run.judge: mean}, "final", (run.judge, mean), run.verdict)
-
-
-def _numbers(number: Judgement | None) -> dict[str, Any]:
-    """Return the numbers behind a verdict: of a judgement and its claim."""
-    if number is None:
-        return dict.fromkeys(JUDGED, math.nan)
-    values = {
-        name: getattr(number.claim if name in vars(number.claim) else number, name)
-        for name in JUDGED
-    }
-    return values | {name: " ".join(map(repr, values[name])) for name in ("own", "near")}
+    return _line(claimed, {run.judge: mean}, "final", (run.judge, mean))
 
 
 def _why(findings: dict[str, Finding], columns: int) -> str:
@@ -147,7 +128,7 @@ def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table
     if not lines:
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
-    cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore").fillna("-")
+    cells = rows.drop(columns=[*NUMBERS, "runs"], errors="ignore").fillna("-")
     title = f"{title}: published and measured"
     return Table(rows, title, remarks, cells, cells["verdict"], rows["runs"])
 
