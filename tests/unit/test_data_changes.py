@@ -79,11 +79,11 @@ def test_memory_does_not_grow_with_the_data(here):
 
 OWN_FORM = """
 import numpy as np
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream
+from paragone.data.forms import ARRAYS, WHOLE, Raw, ExampleStream
 
 def read(source, scratch, kept):
     arrays = np.full((10, 2), VALUE, np.float32), np.arange(10) % 2
-    stream = Stream(EXAMPLES, lambda: iter([arrays]))
+    stream = ExampleStream(EXAMPLES, lambda: iter([arrays]))
     return Raw(ARRAYS, {WHOLE: stream}, ('a', 'b'), 'a test', (2,), np.float32)
 """
 

@@ -31,7 +31,7 @@ from workspace import ROOT, make_spec
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files
 from paragone.data import drawable, forms, serializer
-from paragone.data.forms import ARRAYS, WHOLE, WORDS, Raw, Stream
+from paragone.data.forms import ARRAYS, WHOLE, WORDS, ExampleStream, Raw
 from paragone.data.words import split
 from paragone.models import check_shape
 from paragone.records.data_summary import Summary
@@ -568,7 +568,9 @@ def drawn() -> None:
 
 def of_builder(kind: str, inputs: object, labels: list[int], *words: str) -> None:
     """What a builder's chunks hold is refused while it is written."""
-    stream = Stream(len(labels), lambda: iter([(inputs, np.array(labels))]), "feature 'x' of birds")
+    stream = ExampleStream(
+        len(labels), lambda: iter([(inputs, np.array(labels))]), "feature 'x' of birds"
+    )
     shape = ("a", "b"), "a test", (2,), np.float32
     raw = Raw(kind, {WHOLE: stream}, *shape, labels_from="feature 'y'")
     source = {"dataset": "birds", "source": "real", "edition": "official", "about": {}}

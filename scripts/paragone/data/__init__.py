@@ -40,12 +40,12 @@ class Dataset:
 
     @property
     def outputs(self) -> int:
-        """The number of outputs of a model: classes, or numbers for each example."""
+        """Return the number of outputs of a model: classes, or numbers for each example."""
         return len(self.class_names) or self.train_labels.shape[1]
 
 
 def variance(targets: np.ndarray) -> float:
-    """The mean squared error of the mean of numeric targets, (examples, targets): a mean over both axes."""
+    """Return the mean squared error of the mean of numeric targets (examples, targets), over both axes."""
     return float(np.asarray(targets, np.float64).var(0).mean())
 
 
@@ -65,7 +65,7 @@ def drawable(images: np.ndarray, limits: tuple[float, float] | None = None) -> n
 
 
 def few(dataset: Dataset, train: int, test: int) -> Dataset:
-    """The data set with the first examples of each split alone."""
+    """Return the data set with the first examples of each split alone."""
     return replace(
         dataset,
         train_inputs=dataset.train_inputs[:train],
@@ -75,11 +75,13 @@ def few(dataset: Dataset, train: int, test: int) -> Dataset:
     )
 
 
-def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None = None) -> Dataset:
+def load(
+    manifest_path: Path | str, data_folder: Path | str, expected: str | None = None
+) -> Dataset:
     """Map the arrays that a manifest describes.
 
     manifest_path: the output of `scripts/serialize.py`. data_folder: `data.folder` of the config, to which
-    the manifest's paths are relative. asked: the data set that it must be of. Raises `UserError` when it is
+    the manifest's paths are relative. expected: the name of the data set. Raises `UserError` when it is
     of another one, or when the manifest or an array is missing, truncated or of another shape.
     """
     manifest_path = Path(manifest_path)
@@ -93,9 +95,9 @@ def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None =
     except ValueError:
         raise UserError(f"{manifest_path} is not valid JSON: {remedy}") from None
     try:
-        if asked not in (None, manifest["dataset"]):
+        if expected not in (None, manifest["dataset"]):
             raise UserError(
-                f"{manifest_path} is of {manifest['dataset']}, and the workload's data set is {asked}"
+                f"{manifest_path} is of {manifest['dataset']}, and the workload's data set is {expected}"
             )
         folder = Path(data_folder) / manifest["folder"]
         arrays = {
@@ -104,7 +106,7 @@ def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None =
         }
         if window := manifest.get("window"):
             where = f"datasets.{manifest['dataset']}"
-            arrays = {name: _windows(name, each, window, where) for name, each in arrays.items()}
+            arrays = {name: _windows(name, array, window, where) for name, array in arrays.items()}
         return Dataset(
             name=manifest["dataset"],
             source=manifest["source"],
@@ -120,7 +122,7 @@ def load(manifest_path: Path | str, data_folder: Path | str, asked: str | None =
 
 
 def _windows(name: str, tokens: np.ndarray, length: int, where: str) -> np.ndarray:
-    """All windows of a stream, (tokens - length, length), a view; those of labels begin one token later."""
+    """Return all windows of a stream, (tokens - length, length), a view; labels begin one token later."""
     split, _, role = name.partition("_")
     if len(tokens) <= length:
         raise UserError(

@@ -27,7 +27,7 @@ class Shard:
     replicas: int
 
     def of(self, batch: np.ndarray) -> np.ndarray:
-        """The rows of a global batch (leading axis) that belong to this process."""
+        """Return the rows of a global batch (leading axis) that belong to this process."""
         per_replica = len(batch) // self.replicas
         return batch[self.first * per_replica : self.last * per_replica]
 
@@ -36,13 +36,13 @@ WHOLE = Shard(0, 1, 1)
 
 
 def train_examples(dataset: Dataset, spec: Spec) -> int:
-    """The number of training examples that the workload uses, from the first one on."""
+    """Return the number of training examples that the workload uses, from the first on."""
     there = len(dataset.train_labels)
     return min(there, spec.workload.train_examples or there)
 
 
 def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
-    """The dtype of training inputs: as stored, float32 if augmented, int64 for rows of a resident feed."""
+    """Return the dtype of training inputs: as stored, float32 if augmented, int64 with a resident feed."""
     if spec.backend.feed == RESIDENT:
         return np.dtype(np.int64)
     return np.dtype(np.float32) if spec.workload.augmentation else dataset.train_inputs.dtype
@@ -82,8 +82,8 @@ def _epoch(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[B
 
 def _order(examples: int, spec: Spec, epoch: int) -> np.ndarray:
     if spec.workload.shuffle == "with_replacement":
-        wanted = spec.epoch_examples(examples)
-        return generator("order", spec.seed, epoch).integers(examples, size=wanted)
+        drawn = spec.epoch_examples(examples)
+        return generator("order", spec.seed, epoch).integers(examples, size=drawn)
     if buffer := spec.workload.shuffle_buffer:
         return buffered_order(examples, buffer, spec.seed, epoch)
     return epoch_order(examples, spec.seed, epoch)
@@ -111,7 +111,7 @@ def evaluation_batches(
 
 
 def batch_sizes(dataset: Dataset, spec: Spec) -> list[int]:
-    """The numbers of examples that the batches of an epoch have: of the whole ones, and of a partial one."""
+    """Return the sizes of the batches of an epoch: of whole ones, and of a partial one if there is any."""
     partial = spec.epoch_examples(train_examples(dataset, spec)) % spec.global_batch
     return [spec.global_batch, *([partial] if partial else [])]
 
@@ -119,9 +119,9 @@ def batch_sizes(dataset: Dataset, spec: Spec) -> list[int]:
 def noise_batches(
     dataset: Dataset, spec: Spec, shard: Shard = WHOLE, size: int | None = None
 ) -> tuple[tuple, tuple]:
-    """A training and an evaluation batch for the warm-up: zeros, or row 0 if resident; arbitrary labels.
+    """Return a training and an evaluation batch for the warm-up: zeros, or row 0 if resident.
 
-    size: of the training batch, the global batch if None.
+    Labels are arbitrary. size: of the training batch, the global batch if None.
     """
     size = size or spec.global_batch
     training = _noise(dataset, spec, shard, size, train_dtype(dataset, spec))

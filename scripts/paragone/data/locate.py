@@ -162,6 +162,7 @@ def _synthetic(dataset: str, block: dict, reason: str) -> dict:
         "source": "synthetic",
         "parameters": synthetic.parameters(dataset, block),
         "path": None,
+        "about": {key: text for key, text in block.get("about", {}).items() if key != "licence"},
     }
 
 

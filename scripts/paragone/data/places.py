@@ -181,8 +181,8 @@ def _description(path: Path) -> str:
     """Return the checksum and size of a file, and what it is if that is known."""
     with path.open("rb") as file:
         kind = kind_of(file.read(BYTES))
-    about = ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
-    return f"{sha256(path)} ({about})"
+    details = ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
+    return f"{sha256(path)} ({details})"
 
 
 def _keep_encoded(response: requests.Response, **_: object) -> None:

@@ -10,18 +10,18 @@ import numpy as np
 
 
 def generator(purpose: str, seed: int, epoch: int = 0) -> np.random.Generator:
-    """The stream of one purpose ("order", "weights", ...) in one epoch of one seed."""
+    """Return the stream of a purpose ("order", "weights", ...) in an epoch of a seed."""
     key = np.array([(seed << 32) | epoch, zlib.crc32(purpose.encode())], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def epoch_order(examples: int, seed: int, epoch: int) -> np.ndarray:
-    """A permutation of `examples` indices, int64, for one epoch; the same for all backends."""
+    """Return a permutation of `examples` indices, int64, for an epoch; all backends use it."""
     return generator("order", seed, epoch).permutation(examples)
 
 
 def buffered_order(examples: int, buffer: int, seed: int, epoch: int) -> np.ndarray:
-    """A permutation of `examples` indices, int64, that a buffer of so many shuffles, as `tf.data` does.
+    """Return a permutation of indices, int64, as a buffer of `tf.data` of this size shuffles them.
 
     The buffer holds the first indices. Each step takes one of those in it at random, and the next index that
     has not been there takes its place, or at the end the last one of the buffer.
@@ -39,5 +39,5 @@ def buffered_order(examples: int, buffer: int, seed: int, epoch: int) -> np.ndar
 
 
 def framework_seed(seed: int, epoch: int) -> int:
-    """A 31-bit seed for a framework's own generator (dropout masks) in one epoch."""
+    """Return a 31-bit seed for a framework's own generator (dropout masks) in one epoch."""
     return int(generator("framework", seed, epoch).integers(2**31 - 1))

@@ -34,7 +34,7 @@ SAMPLE = 12  # words of a text that people see
 
 
 def serialize(source: dict, folder: Path) -> Path:
-    """The manifest in the store of the arrays made from `source`, the content of source.json.
+    """Return the manifest in the store of the arrays made from `source`, the content of source.json.
 
     folder: the store. Nothing is read, decoded or imported when the arrays are there and undamaged. Raises
     `UserError` when a raw file is gone or has changed since it was checked.
@@ -55,44 +55,46 @@ def serialize(source: dict, folder: Path) -> Path:
 
 
 def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
+    real, parameters = source["source"] == "real", source["parameters"]
+    texts, several = None, "indicators" in parameters
     with store.building(target) as partial:
-        real = source["source"] == "real"
-        several = "indicators" in source["parameters"]
-        made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
-        summary = summarize(
-            partial,
-            made["class_names"],
-            made["vocabulary"],
-            window=made["window"],
-            several=several,
-            **made.get("seen", {}),
-        )
+        if real:
+            raw, vocabulary, texts = _from_files(source, folder, partial)
+        else:
+            raw = synthetic.write(source, partial)
+            vocabulary = raw.vocabulary
+        window = parameters["length" if real else "window"] if raw.kind == STREAM else None
+        summary = summarize(partial, raw, vocabulary, window, several, texts)
         manifest = {
             "dataset": source["dataset"],
             "source": source["source"],
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
-            "class_names": list(made["class_names"]),
+            "class_names": list(raw.class_names),
             # The best accuracy or F1 of a constant answer.
-            **_reached_by_guessing(partial, summary, made["window"], several),
-            "vocabulary": made["vocabulary"],
-            **({"window": made["window"]} if made["window"] else {}),
+            **_reached_by_guessing(partial, summary, window, several),
+            "vocabulary": vocabulary,
+            **({"window": window} if window else {}),
             "arrays": {
                 f"{split}_{role}": _describe(partial / f"{split}_{role}.npy")
                 for split in SPLITS
                 for role in ("inputs", "labels")
             },
             "split": _split(source),
-            "licence": "none, generated",
-            **made["about"],
-            "made_by": made["made_by"],
+            "licence": "not stated" if real else "none, generated",
+            **raw.about,
+            **source["about"],
+            "made_by": raw.made_by,
             "summary": msgspec.to_builtins(summary),
             "recipe": recipe,
         }
         write_json(manifest, partial / "manifest.json", indent=2)
 
 
-def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
+def _from_files(
+    source: dict, folder: Path, partial: Path
+) -> tuple[Raw, int | None, dict[str, str] | None]:
+    """Write the arrays of real files; the content of these, and what `_write` returns."""
     for file in source["files"]:
         if file["path"] is None or not Path(file["path"]).exists():
             where = file["path"] or f"{file['name']} of {source['dataset']}"
@@ -103,45 +105,40 @@ def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
     path = source["path"]  # None for builders, which check their files as they read them
     if path is not None and checksums(local_files(path)) != checksums(source["files"]):
         raise UserError(f"{source['dataset']} changed after its check; run again")
-    scratch, kept = partial / "scratch", folder / source["parameters"]["form"]
-    store.check_owner(kept, folder)
+    scratch, permanent = partial / "scratch", folder / source["parameters"]["form"]
+    store.check_owner(permanent, folder)
     scratch.mkdir()
     with _temporary_files_in(partial / "temporary"):
-        raw = forms.read(source, scratch, kept)
+        raw = forms.read(source, scratch, permanent)
         vocabulary, texts = _write(raw, source, partial)
     shutil.rmtree(scratch)
-    seen = {"labels_from": raw.labels_from, "treated": raw.treated, "notices": raw.notices}
-    return {
-        "class_names": raw.class_names,
-        "vocabulary": vocabulary,
-        "window": source["parameters"]["length"] if raw.kind == STREAM else None,
-        "about": {"licence": "not stated", **raw.about, **source["about"]},
-        "made_by": raw.made_by,
-        "seen": seen | {"texts": texts},
-    }
+    return raw, vocabulary, texts
 
 
 def _reached_by_guessing(
     folder: Path, summary: Summary, window: int | None, several: bool
 ) -> dict[str, dict[str, float]]:
-    """The best score of a constant answer in each split, or the variance of numeric targets.
+    """Return the best score of a constant answer in each split, or the variance of numeric targets.
 
     window: of a stream, whose first token is no label. several: an example has any number of classes.
     """
-    labels = {split: np.load(folder / f"{split}_labels.npy", mmap_mode="r") for split in SPLITS}
-    if not summary.classes:
-        return {"variance": {split: variance(each) for split, each in labels.items()}}
-    found = {split: max(counts) / sum(counts) for split, counts in summary.examples.items()}
-    for split, each in labels.items():
-        if several:
-            found[split], _ = guessed(MULTI_LABEL, each, each.shape[1])
+    scores = {}
+    for split in SPLITS:
+        labels = np.load(folder / f"{split}_labels.npy", mmap_mode="r")
+        if not summary.classes:
+            scores[split] = variance(labels)
+        elif several:
+            scores[split], _ = guessed(MULTI_LABEL, labels, labels.shape[1])
         elif window:
-            found[split] = float(np.bincount(each[1:]).max() / (len(each) - 1))
-    return {"majority": found}
+            scores[split] = float(np.bincount(labels[1:]).max() / (len(labels) - 1))
+        else:
+            counts = summary.examples[split]
+            scores[split] = max(counts) / sum(counts)
+    return {"majority" if summary.classes else "variance": scores}
 
 
 def _split(source: dict) -> str:
-    """How training and test examples were separated, in words."""
+    """Return how training and test examples were separated, for the manifest."""
     if source["source"] != "real":
         return "generated"
     if share := source["parameters"].get("held_out"):
@@ -180,63 +177,53 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
     Returns the number of word indices, and the first words of a text of each class; None for what is no text.
     Raises `UserError` for an empty split, a label that is no class, and numbers that are none.
     """
-    where = f"datasets.{source['dataset']}"
-    options = source["parameters"]
+    where, options = f"datasets.{source['dataset']}", source["parameters"]
     splits = _Splits(raw, options.get("held_out"), where)
-    shape, dtype, highest, words = raw.shape, raw.dtype, 0, None
+    shape, dtype, highest, vocabulary = raw.shape, raw.dtype, 0, None
     if raw.kind in (TEXTS, WORDS):
         shape, dtype = (options.get("length", LENGTH),), np.int32
     if raw.kind == TEXTS:
-        training = (
-            text for split, _, some, _ in splits.chunks() if split == "train" for text in some
-        )
-        words = Vocabulary(training, options.get("words", MOST_WORDS))
-    inputs, labels = (
-        {
-            split: store.new_array(target / f"{split}_{role}.npy", (count, *shape), dtype)
-            for split, count in splits.examples.items()
-        }
-        for role, shape, dtype in (
-            ("inputs", shape, dtype),
-            ("labels", raw.label_shape, np.int32 if raw.class_names else np.float32),
-        )
-    )
+        parts = (part for split, _, part, _ in splits.chunks() if split == "train")
+        training = (text for part in parts for text in part)
+        vocabulary = Vocabulary(training, options.get("words", MOST_WORDS))
+    label_dtype = np.int32 if raw.class_names else np.float32
+    inputs, labels = {}, {}
+    for split, count in splits.examples.items():
+        path = target / f"{split}_inputs.npy"
+        inputs[split] = store.new_array(path, (count, *shape), dtype)
+        path = target / f"{split}_labels.npy"
+        labels[split] = store.new_array(path, (count, *raw.label_shape), label_dtype)
+    lowest = -1 if "ignored" in options else 0
     texts: dict[str, str] = {}
-    for split, positions, chunk, classes in splits.chunks():
-        lowest = -1 if "ignored" in options else 0
+    for split, rows, chunk, classes in splits.chunks():
         if raw.class_names and not lowest <= classes.min() <= classes.max() < len(raw.class_names):
             raise UserError(
                 f"{where}: the {split} split has a label that is none of the {len(raw.class_names)} "
                 "classes; name a split with labels"
             )
-        labels[split][positions] = classes
+        labels[split][rows] = classes
         if raw.kind in (TEXTS, WORDS):
-            encoded = [words.encode(text) for text in chunk] if words else chunk
+            encoded = [vocabulary.encode(text) for text in chunk] if vocabulary else chunk
             # Before cutting: a word that is cut off belongs to the vocabulary, too.
-            highest = max(highest, *(int(max(row, default=0)) for row in encoded))
-            inputs[split][positions] = pad(encoded, *shape)
+            highest = max(highest, *(int(max(text, default=0)) for text in encoded))
+            inputs[split][rows] = pad(encoded, *shape)
+        elif raw.vocabulary and not 0 <= chunk.min() <= chunk.max() < raw.vocabulary:
+            raise UserError(
+                f"{where}.vocabulary: there is a word {chunk.max()}, or one below 0; indices run from 0 to "
+                "vocabulary - 1"
+            )
         else:
-            _check_indices(chunk, raw.vocabulary, where)
-            inputs[split][positions] = chunk
-        named = raw.class_names and not raw.label_shape
-        for text, label in zip(chunk if raw.kind == TEXTS and named else (), classes, strict=False):
-            name = raw.class_names[label]
-            if split == "train" and name not in texts and len(texts) < MOST_SHOWN:
-                texts[name] = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
+            inputs[split][rows] = chunk
+        if split == "train" and raw.kind == TEXTS and raw.class_names and not raw.label_shape:
+            for text, label in zip(chunk, classes, strict=True):
+                if len(texts) < MOST_SHOWN:
+                    sample = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
+                    texts.setdefault(raw.class_names[label], sample)
     for array in (*inputs.values(), *labels.values()):
         array.flush()
     if raw.kind == WORDS:
         return highest + 1, None
-    return (words.size, texts) if words else (raw.vocabulary, None)
-
-
-def _check_indices(inputs: np.ndarray, vocabulary: int | None, where: str) -> None:
-    """Raise `UserError` for an index beyond the vocabulary."""
-    if vocabulary and not 0 <= inputs.min() <= inputs.max() < vocabulary:
-        raise UserError(
-            f"{where}.vocabulary: there is a word {inputs.max()}, or one below 0; indices run from 0 to "
-            "vocabulary - 1"
-        )
+    return (vocabulary.size, texts) if vocabulary else (raw.vocabulary, None)
 
 
 def _check_numbers(name: str, kind: str, start: int, inputs: Any) -> None:
@@ -321,5 +308,5 @@ class _Splits:
         for split, chosen, first in (("train", ~test, 0), ("test", test, train)):
             if chosen.any():
                 whole = isinstance(inputs, np.ndarray)
-                some = inputs[chosen] if whole else list(compress(inputs, chosen))
-                yield split, position[chosen] - first, some, labels[chosen]
+                part = inputs[chosen] if whole else list(compress(inputs, chosen))
+                yield split, position[chosen] - first, part, labels[chosen]

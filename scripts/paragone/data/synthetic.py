@@ -11,16 +11,18 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, STREAM
+from paragone.data.forms import ARRAYS, Raw
 from paragone.data.store import new_array
 from paragone.data.words import FIRST_WORD
 
 # Part of the recipe: other values make other data.
 PARAMETERS = {"key": 20_201, "wrong_labels": 0.05}
 CHUNK = 2_000
+MARKED = 0.35  # share of the words of a text that are ranked in an order of its class
 
 
 def parameters(dataset: str, block: dict) -> dict[str, Any]:
-    """The parameters of a data set's stand-in.
+    """Return the parameters of a data set's stand-in.
 
     Its shapes come from the block's `size`, `length` and `classes`, else from its `stand_in`. Raises
     `UserError` if neither says.
@@ -49,29 +51,31 @@ def parameters(dataset: str, block: dict) -> dict[str, Any]:
     return {**shapes, **PARAMETERS}
 
 
-def write(source: dict, target: Path) -> dict[str, Any]:
-    """Write the four arrays of the stand-in that `source`, the content of source.json, describes."""
-    wanted = source["parameters"]
-    count, draw = len(wanted["classes"]), _kind(wanted)(wanted)
-    for stream, split in enumerate(SPLITS, start=1):
-        examples = wanted["examples"][split]
-        random = _random(wanted["key"], stream)
+def write(source: dict, target: Path) -> Raw:
+    """Write the four arrays of the stand-in that `source`, the content of source.json, describes.
+
+    Returns what the manifest says of them, without streams.
+    """
+    options = source["parameters"]
+    count, draw = len(options["classes"]), _kind(options)(options)
+    for number, split in enumerate(SPLITS, start=1):
+        examples, random = options["examples"][split], _random(options["key"], number)
         classes = draw.classes(random, examples)
         inputs = new_array(target / f"{split}_inputs.npy", (examples, *draw.shape), draw.dtype)
         for start in range(0, examples, CHUNK):
             inputs[start : start + CHUNK] = draw.inputs(random, classes[start : start + CHUNK])
         inputs.flush()
-        wrong = random.random(examples) < wanted["wrong_labels"]
-        others = (classes + random.integers(1, count, size=examples)) % count
-        labels = np.where(wrong, others, classes)
+        wrong = random.random(examples) < options["wrong_labels"]
+        shifted = (classes + random.integers(1, count, size=examples)) % count
+        labels = np.where(wrong, shifted, classes)
         np.save(target / f"{split}_labels.npy", labels.astype(np.int32))
-    return {
-        "class_names": wanted["classes"],
-        "vocabulary": wanted["vocabulary"],
-        "window": wanted.get("window"),
-        "about": {key: value for key, value in source["about"].items() if key != "licence"},
-        "made_by": f"numpy {np.__version__} Philox",
-    }
+    return Raw(
+        kind=STREAM if "window" in options else ARRAYS,
+        streams={},
+        class_names=tuple(options["classes"]),
+        made_by=f"numpy {np.__version__} Philox",
+        vocabulary=options["vocabulary"],
+    )
 
 
 def _random(key: int, stream: int) -> np.random.Generator:
@@ -79,7 +83,7 @@ def _random(key: int, stream: int) -> np.random.Generator:
 
 
 def _zipf(ranks: int) -> np.ndarray:
-    """The chance of each rank by Zipf's law."""
+    """Return the chance of each rank by Zipf's law."""
     chances = 1 / np.arange(1, ranks + 1)
     return chances / chances.sum()
 
@@ -87,24 +91,24 @@ def _zipf(ranks: int) -> np.ndarray:
 class _Numbers:
     """A point per class, blended with another's, under noise of the same size."""
 
-    def __init__(self, wanted: dict) -> None:
-        self.count, self.shape = len(wanted["classes"]), tuple(wanted["shape"])
-        self.dtype = np.dtype(wanted["dtype"])
-        self.prepare(_random(wanted["key"], 0), wanted)
+    def __init__(self, options: dict) -> None:
+        self.count, self.shape = len(options["classes"]), tuple(options["shape"])
+        self.dtype = np.dtype(options["dtype"])
+        self.prepare(_random(options["key"], 0), options)
 
-    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+    def prepare(self, random: np.random.Generator, options: dict) -> None:
         """Draw what all examples have in common."""
         self.points = random.normal(size=(self.count, *self.shape)).astype(np.float32)
 
     def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
-        """The class of each example."""
+        """Draw the class of each example."""
         return random.integers(self.count, size=examples)
 
     def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
-        """An example of each of these classes."""
+        """Draw an example of each of these classes."""
         share = random.uniform(0, 0.45, size=(len(classes), *[1] * len(self.shape)))
-        others = random.integers(self.count, size=len(classes))
-        blended = (1 - share) * self.points[classes] + share * self.points[others]
+        second = random.integers(self.count, size=len(classes))
+        blended = (1 - share) * self.points[classes] + share * self.points[second]
         values = blended + random.normal(size=blended.shape)
         if self.dtype == np.uint8:
             values = np.clip(128 + 32 * values, 0, 255)
@@ -114,7 +118,7 @@ class _Numbers:
 class _Images(_Numbers):
     """A smooth prototype per class, blended with another's, shifted, dimmed, under noise."""
 
-    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+    def prepare(self, random: np.random.Generator, options: dict) -> None:
         # Four waves per direction make shapes that survive a shift of a seventh of the image.
         down, right = (
             np.cos(np.arange(1, 5)[:, None] * np.linspace(0, np.pi, side)[None, :])
@@ -129,9 +133,9 @@ class _Images(_Numbers):
         images = np.empty((len(classes), *self.shape), np.uint8)
         shifts = random.integers(-reach, reach + 1, size=(len(classes), 2))
         light = random.integers(96, 176, size=len(classes), dtype=np.uint8)
-        others = random.integers(self.count, size=len(classes))
+        second = random.integers(self.count, size=len(classes))
         blend = random.uniform(0, 0.45, size=len(classes))
-        for index, (kind, other, share) in enumerate(zip(classes, others, blend, strict=True)):
+        for index, (kind, other, share) in enumerate(zip(classes, second, blend, strict=True)):
             blended = (1 - share) * self.prototypes[kind] + share * self.prototypes[other]
             images[index] = np.roll(blended, shifts[index], axis=(0, 1)) * light[index]
         images += random.integers(80, size=images.shape, dtype=np.uint8)
@@ -139,16 +143,14 @@ class _Images(_Numbers):
 
 
 class _Texts(_Numbers):
-    """Zipf-distributed words, a share of them ranked in an order of the class's own."""
+    """Zipf-distributed words, a share of them ranked in an order of their class."""
 
-    own_share = 0.35
-
-    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+    def prepare(self, random: np.random.Generator, options: dict) -> None:
         self.dtype = np.dtype(np.int32)
-        words = wanted["vocabulary"] - FIRST_WORD
-        self.cumulated = np.cumsum(1 / np.arange(1, words + 1))
+        count = options["vocabulary"] - FIRST_WORD
+        self.cumulated = np.cumsum(1 / np.arange(1, count + 1))
         self.cumulated /= self.cumulated[-1]
-        self.own = np.stack([random.permutation(words) for _ in range(self.count)])
+        self.orders = np.stack([random.permutation(count) for _ in range(self.count)])
 
     def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
         # Topics of newswires are as uneven as words.
@@ -157,8 +159,8 @@ class _Texts(_Numbers):
     def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
         length = self.shape[0]
         ranks = np.searchsorted(self.cumulated, random.random((len(classes), length)))
-        own = random.random(ranks.shape) < self.own_share
-        texts = np.where(own, self.own[classes[:, None], ranks], ranks) + FIRST_WORD
+        marked = random.random(ranks.shape) < MARKED
+        texts = np.where(marked, self.orders[classes[:, None], ranks], ranks) + FIRST_WORD
         # Padding in front, then the start mark, as Keras' pad_sequences leaves them.
         padding = length - np.clip(random.lognormal(4.7, 0.8, len(classes)), 10, length).astype(int)
         position = np.arange(length)
@@ -170,7 +172,7 @@ class _Texts(_Numbers):
 class _Tokens(_Numbers):
     """A Markov chain: after each token the others are ranked, and Zipf's law chooses one of the ranks."""
 
-    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+    def prepare(self, random: np.random.Generator, options: dict) -> None:
         self.dtype = np.dtype(np.int32)
         self.following = [random.permutation(self.count).tolist() for _ in range(self.count)]
 
@@ -185,9 +187,9 @@ class _Tokens(_Numbers):
         return classes
 
 
-def _kind(wanted: dict) -> type[_Numbers]:
-    if "window" in wanted:
+def _kind(options: dict) -> type[_Numbers]:
+    if "window" in options:
         return _Tokens
-    if wanted["vocabulary"] is not None:
+    if options["vocabulary"] is not None:
         return _Texts
-    return _Images if wanted["dtype"] == "uint8" and len(wanted["shape"]) == 3 else _Numbers
+    return _Images if options["dtype"] == "uint8" and len(options["shape"]) == 3 else _Numbers

@@ -18,7 +18,7 @@ _WORD = regex.compile(r"(?w)\b\w.*?\b", regex.V1 | regex.DOTALL)
 
 
 def split(text: str) -> list[str]:
-    """The words of a text by Unicode's own rules, in lower case and composed form (NFC).
+    """Return the words of a text by Unicode's own rules, in lower case and composed form (NFC).
 
     In scripts without spaces, such as Chinese and Thai, each character is a word.
     """
@@ -28,27 +28,27 @@ def split(text: str) -> list[str]:
 class Vocabulary:
     """The most frequent words of a training split.
 
-    texts: the training split. words: the largest number of words to keep. `size`: the number of indices,
+    texts: the training split. limit: the largest number of words to keep. `size`: the number of indices,
     including the three that are no words.
     """
 
-    def __init__(self, texts: Iterable[str], words: int) -> None:
+    def __init__(self, texts: Iterable[str], limit: int) -> None:
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(split(text))
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))[:words]
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))[:limit]
         self._index = {word: rank for rank, word in enumerate(ranked, FIRST_WORD)}
         self.size = FIRST_WORD + len(ranked)
 
     def encode(self, text: str) -> list[int]:
-        """The indices of a text, after the start mark."""
+        """Return the indices of a text, after the start mark."""
         return [START, *(self._index.get(word, UNKNOWN) for word in split(text))]
 
 
 def pad(texts: Sequence[Sequence[int]], length: int) -> np.ndarray:
-    """(len(texts), length) int32: the last `length` words of each text, zeros in front of shorter ones."""
+    """Return (len(texts), length) int32: the last words of each text, after zeros where it is shorter."""
     padded = np.zeros((len(texts), length), np.int32)
     for row, text in zip(padded, texts, strict=True):
-        kept = text[-length:]
-        row[length - len(kept) :] = kept
+        end = text[-length:]
+        row[length - len(end) :] = end
     return padded

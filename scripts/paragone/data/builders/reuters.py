@@ -65,8 +65,8 @@ def keras_order(texts: np.ndarray, labels: np.ndarray) -> tuple[list[list[int]],
     np.random.RandomState(SEED).shuffle(order)
     marked = [[START, *(word + FIRST_WORD for word in texts[index])] for index in order]
     highest = max(max(text) for text in marked)
-    known = [[word if word < highest else UNKNOWN for word in text] for text in marked]
-    return known, labels[order]
+    listed = [[word if word < highest else UNKNOWN for word in text] for text in marked]
+    return listed, labels[order]
 
 
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,9 @@
 """The forms of data sets, one module each, found by the name that `form` of a block gives.
 
-A form's module has `read(source, scratch, kept)`, which returns `Raw`. source: the content of source.json, of
-which `parameters` is the data set's block and `path` its value of that key. scratch: an empty folder for
-temporary files. kept: a folder in the store for files that stay. It raises `UserError` that names the file or
-key for what it cannot read.
+A form's module has `read(source, scratch, store)`, which returns `Raw`. source: the content of source.json,
+in which `parameters` is the data set's block and `path` its value of that key. scratch: an empty folder for
+temporary files. store: the form's folder in the store, for files that stay. It raises `UserError` that names
+the file or key for what it cannot read.
 """
 
 import math
@@ -38,12 +38,12 @@ KEY = 80_20  # of the permutation that holds out examples; other values make oth
 
 
 @dataclass(frozen=True)
-class Stream:
+class ExampleStream:
     """Examples in their order; each call of `chunks` reads them again, a part at a time.
 
     `chunks` yields (inputs, labels). inputs: an array (n, *shape) for ARRAYS, n sequences of word indices for
     WORDS, n strings for TEXTS, (n,) tokens for a stream of them. labels: (n, *label_shape) integers from 0,
-    or numbers. `title`: what inputs are read from, in words.
+    or numbers. `title`: what inputs are read from, for messages.
     """
 
     examples: int
@@ -65,7 +65,7 @@ class Raw:
     """
 
     kind: str
-    streams: dict[str, Stream]
+    streams: dict[str, ExampleStream]
     class_names: tuple[str, ...]
     made_by: str
     shape: tuple[int, ...] = ()
@@ -79,40 +79,40 @@ class Raw:
     label_shape: tuple[int, ...] = ()
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """The content of the files of `source`, the content of source.json, read by its form.
+def read(source: dict, scratch: Path, store: Path) -> Raw:
+    """Return the content of the files of `source`, the content of source.json, read by its form.
 
     Raises `UserError` for what cannot be read, for a number of class names other than that of classes, and
     for the names of classes in another order than theirs.
     """
     module = plugins.load("data/forms", source["parameters"]["form"], "read")
     with plugins.explaining():
-        raw = module.read(source, scratch, kept)
+        raw = module.read(source, scratch, store)
     if not isinstance(raw, Raw):
         raise UserError(
             f"{module.__file__}: read returned {type(raw).__name__}, no Raw of paragone.data.forms"
         )
-    named = tuple(source["parameters"].get("classes", raw.class_names))
-    if len(named) != len(raw.class_names):
+    names = tuple(source["parameters"].get("classes", raw.class_names))
+    if len(names) != len(raw.class_names):
         raise UserError(
-            f"datasets.{source['dataset']}.classes: {len(named)} names for the "
+            f"datasets.{source['dataset']}.classes: {len(names)} names for the "
             f"{len(raw.class_names)} classes that there are"
         )
-    if named != raw.class_names and {*named} == {*raw.class_names}:
+    if names != raw.class_names and {*names} == {*raw.class_names}:
         raise UserError(
             f"datasets.{source['dataset']}.classes: are the data's own names in another order, which is "
             f"{', '.join(raw.class_names)}; write that, or leave the key out"
         )
-    return replace(raw, class_names=named)
+    return replace(raw, class_names=names)
 
 
 def rows_at_a_time(shape: Sequence[int], dtype: Any) -> int:
-    """The number of examples of this shape in a chunk."""
+    """Return the number of examples of this shape in a chunk."""
     return int(np.clip(CHUNK_BYTES // (np.dtype(dtype).itemsize * np.prod(shape)), 1, 1000))
 
 
 def by_number(name: str) -> tuple[float, str]:
-    """The key that sorts numbers as numbers, before other names."""
+    """Return the key that sorts numbers as numbers, before other names."""
     try:
         number = float(name)
     except ValueError:
@@ -131,7 +131,7 @@ def indicators(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def positions(examples: int, rank: np.ndarray | None) -> np.ndarray:
-    """The position of each example where the last ones are held out, drawn by a Philox permutation; int64.
+    """Return the position of each example, int64, drawn by a Philox permutation; the last are held out.
 
     rank: see `Raw`; with it, the same examples stored in another order are split alike.
     """
@@ -140,7 +140,7 @@ def positions(examples: int, rank: np.ndarray | None) -> np.ndarray:
 
 
 def shuffled(examples: int) -> np.ndarray:
-    """A fixed permutation of the indices of `examples`, int64."""
+    """Return a fixed permutation of the indices of `examples`, int64."""
     return np.random.Generator(np.random.Philox(key=KEY)).permutation(examples)
 
 

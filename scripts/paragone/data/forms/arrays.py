@@ -20,8 +20,8 @@ from paragone.data.forms import (
     ARRAYS,
     BYTES,
     WHOLE,
+    ExampleStream,
     Raw,
-    Stream,
     by_number,
     indicators,
     kind_of,
@@ -38,74 +38,78 @@ class _Stored:
 
     @property
     def kind(self) -> str:
-        """Dtype and shape, in words."""
+        """Dtype and shape for messages."""
         return f"{self.values.dtype} of shape {self.values.shape}"
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> Raw:
     """Read inputs, and labels that may be integers or strings, or targets that are numbers."""
     options, where = source["parameters"], f"datasets.{source['dataset']}"
-    learned = next((key for key in ("targets", "indicators") if key in options), "labels")
-    arrays = [options.get(key, key) for key in ("inputs", learned)]
-    several = any(isinstance(each, dict) for each in (source["path"], *arrays))
-    named = SPLITS if several else (WHOLE,)
-    inputs, labels = (
+    role = next((key for key in ("targets", "indicators") if key in options), "labels")
+    keys = [options.get(key, key) for key in ("inputs", role)]
+    splits = SPLITS if any(isinstance(key, dict) for key in (source["path"], *keys)) else (WHOLE,)
+    inputs, stored = (
         {
-            name: _open(Path(of_split(source["path"], name)), of_split(each, name), scratch / name)
-            for name in named
+            split: _open(
+                Path(of_split(source["path"], split)), of_split(key, split), scratch / split
+            )
+            for split in splits
         }
-        for each in arrays
+        for key in keys
     )
-    vocabulary, first = options.get("vocabulary"), inputs[named[0]]
+    labels_from = ", ".join(dict.fromkeys(array.name for array in stored.values()))
     names: tuple[str, ...] = ()
     notices: list[str] = []
-    if "targets" in options:
-        known = {name: _targets(array) for name, array in labels.items()}
-    elif "indicators" in options:
-        known = {name: indicators(_targets(array), array.name) for name, array in labels.items()}
-        names = tuple(map(str, range(known[named[0]].shape[1])))
+    if role == "targets":
+        labels = {split: _targets(array) for split, array in stored.items()}
+    elif role == "indicators":
+        labels = {split: indicators(_targets(array), array.name) for split, array in stored.items()}
+        names = tuple(map(str, range(labels[splits[0]].shape[1])))
     else:
-        known = {name: _labels(array, inputs[name]) for name, array in labels.items()}
-        values = np.unique(np.concatenate([each.ravel() for each in known.values()]))
+        values = {split: _labels(array, inputs[split]) for split, array in stored.items()}
+        distinct = np.unique(np.concatenate([array.ravel() for array in values.values()]))
         none = str(options["ignored"]) if "ignored" in options else None
-        names = tuple(sorted({*map(str, values)} - {none}, key=by_number))
+        names = tuple(sorted({*map(str, distinct)} - {none}, key=by_number))
         codes = {none: -1} | {name: code for code, name in enumerate(names)}
-        if none and (none not in map(str, values) or known[named[0]].ndim == 1):
+        if none and (none not in map(str, distinct) or values[splits[0]].ndim == 1):
             raise UserError(
-                f"{where}.ignored: {', '.join(array.name for array in labels.values())} has no label {none} "
-                "among several of an example; leave the key, or such examples, out"
+                f"{where}.ignored: {labels_from} has no label {none} among several of an example; leave the "
+                "key, or such examples, out"
             )
-        places = np.array([codes[str(value)] for value in values], np.int64)
-        known = {name: places[np.searchsorted(values, each)] for name, each in known.items()}
-        if values.dtype.kind == "i" and (below := {str(v) for v in values[values < 0]} - {none}):
+        places = np.array([codes[str(value)] for value in distinct], np.int64)
+        labels = {
+            split: places[np.searchsorted(distinct, array)] for split, array in values.items()
+        }
+        below = distinct[distinct < 0] if distinct.dtype.kind == "i" else ()
+        if negative := {*map(str, below)} - {none}:
             notices.append(
-                f"label {min(below)} is a class; if it means that there is none, leave it out, or "
+                f"label {min(negative)} is a class; if it means that there is none, leave it out, or "
                 "name it as `ignored`"
             )
+    vocabulary, first = options.get("vocabulary"), inputs[splits[0]]
     shape, dtype = _target(first, vocabulary)
-    for name in named:
-        array = inputs[name]
-        if _target(array, vocabulary) != (shape, dtype) or len(known[name]) != len(array.values):
+    for split, array in inputs.items():
+        if _target(array, vocabulary) != (shape, dtype) or len(labels[split]) != len(array.values):
             raise UserError(
-                f"{where}: {array.name} is {array.kind}, and there are {len(known[name])} labels in "
-                f"{labels[name].name}; {first.name} is {first.kind}"
+                f"{where}: {array.name} is {array.kind}, and there are {len(labels[split])} labels in "
+                f"{stored[split].name}; {first.name} is {first.kind}"
             )
     return Raw(
         kind=ARRAYS,
-        streams={name: _stream(inputs[name], known[name], shape, dtype) for name in named},
-        label_shape=known[named[0]].shape[1:],
+        streams={split: _stream(inputs[split], labels[split], shape, dtype) for split in splits},
+        label_shape=labels[splits[0]].shape[1:],
         class_names=names,
         made_by=f"numpy {np.__version__}",
         shape=shape,
         dtype=dtype,
         vocabulary=vocabulary,
-        labels_from=", ".join(dict.fromkeys(array.name for array in labels.values())),
+        labels_from=labels_from,
         notices=[*notices, *_axes(first)],
     )
 
 
 def _axes(array: _Stored) -> list[str]:
-    """A notice where channels seem to be the first axis of images; `UserError` where they clearly are."""
+    """Return a notice where channels seem to be the first axis; `UserError` where they clearly are."""
     _, *axes = array.values.shape
     if len(axes) != 3 or axes[0] not in (1, 3, 4) or axes[2] <= 4:
         return []
@@ -119,7 +123,7 @@ def _axes(array: _Stored) -> list[str]:
 
 
 def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
-    """Shape and dtype of one example in the store. Images without channels get an axis for them."""
+    """Return shape and dtype of an example in the store. Images without channels get an axis for them."""
     values = array.values
     if values.dtype.kind not in "biuf" or values.ndim < 2 or 0 in values.shape:
         raise UserError(
@@ -135,7 +139,7 @@ def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], An
 
 
 def _targets(array: _Stored) -> np.ndarray:
-    """The numbers, (examples, targets) float32. Raises `UserError` for what is none, or of other shape."""
+    """Return the numbers, (examples, targets) float32. Raises `UserError` for other types and shapes."""
     values = array.values
     if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or 0 in values.shape:
         raise UserError(
@@ -147,7 +151,7 @@ def _targets(array: _Stored) -> np.ndarray:
 
 
 def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
-    """The labels, integers or strings, one for each example or each position of its inputs.
+    """Return the labels, integers or strings, one for each example or each position of its inputs.
 
     Raises `UserError` with the remedy for others.
     """
@@ -178,9 +182,11 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
     return values
 
 
-def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any) -> Stream:
+def _stream(
+    inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any
+) -> ExampleStream:
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        larger = max(np.dtype(dtype), inputs.values.dtype, key=lambda each: each.itemsize)
+        larger = max(np.dtype(dtype), inputs.values.dtype, key=lambda kind: kind.itemsize)
         rows = rows_at_a_time(shape, larger)
         for start in range(0, len(labels), rows):
             part = inputs.values[start : start + rows]
@@ -191,11 +197,11 @@ def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: 
                 raise UserError(f"{inputs.name}: {part.max()} is no index of a word")
             yield stored, labels[start : start + rows]
 
-    return Stream(len(labels), chunks, inputs.name)
+    return ExampleStream(len(labels), chunks, inputs.name)
 
 
 def _open(path: Path, name: str, scratch: Path) -> _Stored:
-    """The array of a name: a member of an .npz file, unpacked into `scratch`, or <name>.npy in a folder."""
+    """Return an array: a member of an .npz file, unpacked into `scratch`, or <name>.npy in a folder."""
     try:
         file, shown = path / f"{name}.npy", f"{path / name}.npy"
         if not path.is_dir():
@@ -215,7 +221,7 @@ def _open(path: Path, name: str, scratch: Path) -> _Stored:
 
 
 def _unpacked(path: Path, name: str, scratch: Path) -> Path:
-    """The file of an archive's member, unpacked into `scratch`."""
+    """Return the file of an archive's member, unpacked into `scratch`."""
     with zipfile.ZipFile(path) as archive:
         members = [member.removesuffix(".npy") for member in archive.namelist()]
         if name not in members:

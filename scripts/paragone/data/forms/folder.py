@@ -3,7 +3,7 @@
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,15 @@ from PIL import __version__ as pillow
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, files_below, left_behind, of_split
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, rows_at_a_time, shuffled
+from paragone.data.forms import (
+    ARRAYS,
+    WHOLE,
+    ExampleStream,
+    Raw,
+    by_number,
+    rows_at_a_time,
+    shuffled,
+)
 from paragone.data.images import decoded
 
 Labelled = list[tuple[Path, int]]
@@ -22,49 +30,52 @@ Labelled = list[tuple[Path, int]]
 SPLIT_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval"}
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> Raw:
     """Read images of one shape (size, size, channels), uint8."""
-    options, where = source["parameters"], f"datasets.{source['dataset']}"
-    path = source["path"]
-    named = SPLITS if isinstance(path, dict) else (WHOLE,)
-    roots = {name: Path(of_split(path, name)) for name in named}
+    options, path = source["parameters"], source["path"]
+    splits = SPLITS if isinstance(path, dict) else (WHOLE,)
+    roots = {split: Path(of_split(path, split)) for split in splits}
     treated: Counter[str] = Counter()
-    classes = {name: _classes(root, treated) for name, root in roots.items()}
-    names = classes[named[0]]
-    for name, others in classes.items():
-        if others != names:
+    names, *rest = (_classes(root, treated) for root in roots.values())
+    for root, classes in zip([*roots.values()][1:], rest, strict=True):
+        if classes != names:
             raise UserError(
-                f"{where}.path: {roots[name]} has the classes {', '.join(others)}; "
-                f"{roots[named[0]]} has {', '.join(names)}"
+                f"datasets.{source['dataset']}.path: {root} has the classes {', '.join(classes)}; "
+                f"{roots[splits[0]]} has {', '.join(names)}"
             )
     shape = (options["size"], options["size"], options.get("channels", 3))
-    images = {name: _images(root, names) for name, root in roots.items()}
+    decode = partial(decoded, size=shape[0], channels=shape[2], limits=options.get("range"))
+    images = {split: _images(root, names) for split, root in roots.items()}
     return Raw(
         kind=ARRAYS,
         streams={
-            name: _stream(images[name], shape, options.get("range"), f"images of {root}", treated)
-            for name, root in roots.items()
+            split: ExampleStream(
+                len(images[split]),
+                partial(_chunks, images[split], decode, rows_at_a_time(shape, np.uint8), treated),
+                f"images of {root}",
+            )
+            for split, root in roots.items()
         },
         class_names=names,
         made_by=f"pillow {pillow}, tensorflow {tf.__version__}",
-        labels_from=f"the folders of {source['path']}",
+        labels_from=f"the folders of {path}",
         shape=shape,
         treated=treated,
     )
 
 
 def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
-    """The names of the classes. Raises `UserError` for folders that are splits, or fewer than two classes."""
+    """Return the names of the classes. Raises `UserError` for splits, and for fewer than two classes."""
     if not root.is_dir():
         raise UserError(f"{root}: is a file; name the folder that has one folder for each class")
-    inside = [path for path in root.iterdir() if not left_behind(path.name)]
+    entries = [*root.iterdir()]
+    inside = [path for path in entries if not left_behind(path.name)]
     classes = tuple(sorted(_folders(root), key=by_number))
     splits = [name for name in classes if name.lower() in SPLIT_NAMES]
     if len(splits) > 1:
-        begins = {name: name.lower()[:2] for name in splits}
-        train, test = sorted(splits, key=lambda name: (begins[name] != "tr", begins[name] != "te"))[
-            :2
-        ]
+        train, test = sorted(
+            splits, key=lambda name: ("tr", "te", name.lower()[:2]).index(name.lower()[:2])
+        )[:2]
         raise UserError(
             f"{root}: holds the splits {', '.join(splits)}, not classes; write `path: {{train: "
             f"{root / train}, test: {root / test}}}`"
@@ -75,17 +86,14 @@ def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
         raise UserError(
             f"{root}: not a folder with two or more folders in it, one for each class{remedy}"
         )
-    treated["files beside the folders of the classes, not read"] += sum(
-        not path.is_dir() for path in inside
-    )
-    treated["left by a system or hidden, not read"] += sum(
-        left_behind(path.name) for path in root.iterdir()
-    )
+    beside = sum(not path.is_dir() for path in inside)
+    treated["files beside the folders of the classes, not read"] += beside
+    treated["left by a system or hidden, not read"] += len(entries) - len(inside)
     return classes
 
 
 def _folders(root: Path) -> dict[str, list[Path]]:
-    """The folders in `root` by the names of their classes, in NFC: macOS writes accents in another form.
+    """Return the folders in `root` by the names of their classes, in NFC: macOS decomposes accents.
 
     Raises `UserError` for a name that is no text.
     """
@@ -99,43 +107,31 @@ def _folders(root: Path) -> dict[str, list[Path]]:
 
 
 def _images(root: Path, names: tuple[str, ...]) -> Labelled:
-    """Every image with its label, in a fixed random order, so that every chunk has all classes.
+    """Return every image with its label, in a fixed random order, so that every chunk has all classes.
 
     Raises `UserError` for a class without an image.
     """
-    images = []
+    images: Labelled = []
     folders = _folders(root)
     for label, name in enumerate(names):
         # Sorted by name in the folder of the class, wherever that is.
-        files = sorted(
-            (path.relative_to(root).as_posix(), path)
-            for folder in folders[name]
-            for path in files_below(folder)
-        )
+        files = [path for folder in folders[name] for path in files_below(folder)]
+        files.sort(key=lambda path: path.relative_to(root).as_posix())
         if not files:
             raise UserError(
                 f"{root / name}: has no image, so it is no class; remove it, or put its images there"
             )
-        images += [(path, label) for _, path in files]
+        images += [(path, label) for path in files]
     return [images[index] for index in shuffled(len(images))]
 
 
-def _stream(
-    images: Labelled,
-    shape: tuple[int, int, int],
-    limits: list[float] | None,
-    title: str,
-    treated: Counter[str],
-) -> Stream:
-    def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        rows = rows_at_a_time(shape, np.uint8)
-        decode = partial(decoded, size=shape[0], channels=shape[2], limits=limits)
-        # Pillow and TensorFlow decode and resize without the GIL.
-        with ThreadPoolExecutor() as pool:
-            for start in range(0, len(images), rows):
-                paths, labels = zip(*images[start : start + rows], strict=True)
-                values, words = zip(*pool.map(decode, paths), strict=True)
-                treated.update(f"images {word}" for of_image in words for word in of_image)
-                yield np.stack(values), np.array(labels)
-
-    return Stream(len(images), chunks, title)
+def _chunks(
+    images: Labelled, decode: Callable[[Path], tuple], rows: int, treated: Counter[str]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    # Pillow and TensorFlow decode and resize without the GIL.
+    with ThreadPoolExecutor() as pool:
+        for start in range(0, len(images), rows):
+            paths, labels = zip(*images[start : start + rows], strict=True)
+            values, treatments = zip(*pool.map(decode, paths), strict=True)
+            treated.update(f"images {treatment}" for image in treatments for treatment in image)
+            yield np.stack(values), np.array(labels)

@@ -11,16 +11,16 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import STREAM
-from paragone.data.forms import BYTES, CHUNK_BYTES, WHOLE, Raw, Stream, kind_of
+from paragone.data.forms import BYTES, CHUNK_BYTES, WHOLE, ExampleStream, Raw, kind_of
 from paragone.data.words import split
 
 ROWS = CHUNK_BYTES // 4  # tokens that are read at a time
 MOST = 10_000_000  # different tokens; a model has weights for each
-# By unit: a text's tokens.
+# Unit -> the function that gives a text's tokens.
 _SPLIT: dict[str, Callable[[str], list[str]]] = {"characters": list, "words": split}
 
 
-def read(source: dict, scratch: Path, kept: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> Raw:
     """Read a file of text by its `unit`, or with `tokens` a .npy file, or a .bin file of unsigned 16 bits."""
     where = f"datasets.{source['dataset']}"
     if len(source["files"]) != 1:
@@ -37,7 +37,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
     return Raw(
         kind=STREAM,
-        streams={WHOLE: Stream(len(tokens), chunks, str(file))},
+        streams={WHOLE: ExampleStream(len(tokens), chunks, str(file))},
         class_names=names,
         made_by=f"numpy {np.__version__}",
         dtype=np.int32,
@@ -47,7 +47,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 
 def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The tokens of a text as indices of their names, and the names, sorted."""
+    """Return the tokens of a text as indices of their names, and the names, sorted."""
     content = file.read_bytes()
     if kind := kind_of(content[:BYTES]):
         raise UserError(f"{file}: is {kind}")
@@ -66,7 +66,7 @@ def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The tokens of a file of numbers, mapped, and all numbers up to the largest as names."""
+    """Return the tokens of a file of numbers, mapped, and all numbers up to the largest as names."""
     try:
         if file.suffix == ".bin":
             tokens: np.ndarray = np.memmap(file, np.uint16, "r")

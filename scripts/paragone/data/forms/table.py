@@ -28,8 +28,8 @@ from paragone.data.forms import (
     BYTES,
     TEXTS,
     WHOLE,
+    ExampleStream,
     Raw,
-    Stream,
     by_number,
     indicators,
     kind_of,
@@ -88,7 +88,7 @@ def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
     return Raw(
         kind=TEXTS,
         streams={
-            split: Stream(
+            split: ExampleStream(
                 counts[split].total(), partial(chunks, file), f"column {text!r} of {file}"
             )
             for split, file in files.items()
@@ -113,7 +113,7 @@ def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Ra
     classes = flags if targets else sorted(values, key=by_number)
     codes = {name: code for code, name in enumerate(classes)}
 
-    def stream(split: str) -> Stream:
+    def stream(split: str) -> ExampleStream:
         file, table = files[split], columns[split]
         converted = zip([*inputs, *targets], table, strict=False)
         numbers = np.stack([_column(file, name, values) for name, values in converted], axis=1)
@@ -123,7 +123,9 @@ def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Ra
         elif not targets:
             labels = np.array([codes[value] for value in table[-1]])
         chunk = numbers[:, : len(inputs)], labels
-        return Stream(len(labels), lambda: iter([chunk]), f"columns {', '.join(inputs)} of {file}")
+        return ExampleStream(
+            len(labels), lambda: iter([chunk]), f"columns {', '.join(inputs)} of {file}"
+        )
 
     return Raw(
         kind=ARRAYS,

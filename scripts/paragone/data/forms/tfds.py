@@ -29,7 +29,7 @@ from paragone.base.digests import sha256
 from paragone.base.errors import UserError, first_line, first_sentence
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, builder_module
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, ExampleStream, Raw, rows_at_a_time
 from paragone.data.images import resized
 
 # Errors of readers about files with another content. UnpicklingError: a pickle of more than arrays.
@@ -247,7 +247,7 @@ class _Reader:
         return Raw(
             kind=kind,
             streams={
-                name: Stream(
+                name: ExampleStream(
                     self._examples(split),
                     partial(chunks, split),
                     f"feature {self._input!r} of {self._builder.name}, split {split!r}",
@@ -306,7 +306,7 @@ class _Reader:
             texts = partial(self._sequences, lambda text: text.decode(errors="replace"))
             return TEXTS, (), None, texts
         if feature.shape == (None,) and np.issubdtype(feature.np_dtype, np.integer):
-            return WORDS, (), None, partial(self._sequences, lambda words: words)
+            return WORDS, (), None, partial(self._sequences, lambda indices: indices)
         is_array = feature.shape and None not in feature.shape
         if is_array and np.issubdtype(feature.np_dtype, np.number):
             return ARRAYS, feature.shape, np.float32, self._batches(feature.shape, np.float32)
