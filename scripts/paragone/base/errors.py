@@ -74,7 +74,7 @@ _PATHS = {
 
 
 def as_user_error(error: BaseException) -> UserError | None:
-    """The error with a message for the user if the machine, a path or a plugin is its cause; else None."""
+    """Return the error for the user if the machine, a path or a plugin is the cause; else None."""
     if isinstance(error, UserError):
         return error
     if isinstance(error, OSError) and error.errno in _PATHS:
@@ -91,15 +91,15 @@ def as_user_error(error: BaseException) -> UserError | None:
 
 
 def of_plugin(error: BaseException) -> UserError | None:
-    """The error with file and line of the plugin that raised it; None for an error of the project."""
+    """Return the error with file and line of the plugin that raised it; None for an error of the project."""
     place = place_in_plugin(error)
     return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
 
 
 def _subject(error: OSError) -> str:
-    words = (error.strerror or str(error)).lower()
-    named = isinstance(error.filename, (str, bytes))  # it may be a file descriptor
-    return f"{os.fsdecode(error.filename)}: {words}" if named else words
+    fault = (error.strerror or str(error)).lower()
+    has_name = isinstance(error.filename, (str, bytes))  # it may be a file descriptor
+    return f"{os.fsdecode(error.filename)}: {fault}" if has_name else fault
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
@@ -125,24 +125,24 @@ _FULL = (
 
 
 def says_memory_is_full(message: str) -> bool:
-    """Whether a message is that of an allocator of a host or a device that lacks memory."""
-    return any(words in message.lower() for words in _FULL)
+    """Return whether a message is that of an allocator of a host or a device that lacks memory."""
+    return any(phrase in message.lower() for phrase in _FULL)
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of a message that is not empty, else the kind of error."""
+    """Return the first line of a message that is not empty, else the kind of error."""
     return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for a table: a message for users, else the kind of error and its first line."""
+    """Return why something failed, for a table: a message for users, else the error's kind and first line."""
     for_users = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
     kind = type(error).__name__
     return str(for_users or (f"{kind}: {first_line(error)}" if str(error).strip() else kind))
 
 
 def first_sentence(error: Exception) -> str:
-    """The first sentence of a framework's long message."""
+    """Return the first sentence of a framework's long message."""
     return first_line(error).split(". ")[0]
 
 
@@ -175,24 +175,24 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def message_of(error: Exception) -> str:
-    """The message for the user. The traceback of an error that the user cannot correct is kept in a file."""
+    """Return the message for the user; the traceback of an error that is no user's goes into a file."""
     message = as_user_error(error)
-    others = (cause for cause in _with_causes(error) if not isinstance(cause, UserError))
-    if message and not any(map(of_plugin, others)):
+    causes = (cause for cause in _with_causes(error) if not isinstance(cause, UserError))
+    if message and not any(map(of_plugin, causes)):
         return str(message)
-    said = message or f"{reason_of(error)}; this is a bug in Paragone"
-    return f"{said}; the traceback is in {keep_traceback(error)}"
+    fault = message or f"{reason_of(error)}; this is a bug in Paragone"
+    return f"{fault}; the traceback is in {keep_traceback(error)}"
 
 
 def keep_traceback(error: Exception) -> str:
-    """Write a traceback beside Snakemake's logs, or into the folder for temporary files; the file's name."""
+    """Write a traceback beside Snakemake's logs, or among temporary files; return the file's name."""
     folder = Path(".snakemake/log")
     program = Path(sys.argv[0]).stem or "python"
     name = f"{datetime.now():%Y-%m-%dT%H%M%S}.{program}.{os.getpid()}.traceback"
     file = (folder if folder.is_dir() else Path(tempfile.gettempdir())) / name
     try:
-        with file.open("a", encoding="utf-8", errors="backslashreplace") as kept:
-            traceback.print_exception(error, file=kept)
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            traceback.print_exception(error, file=stream)
     except OSError as reason:
         return f"no file: {file}: {reason.strerror}"
     return str(file)

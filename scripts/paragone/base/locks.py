@@ -31,8 +31,8 @@ class Lock:
     def __init__(self, path: Path, *, wait: bool = False, shared: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            others = shared and path.exists() and not os.access(path, os.W_OK)
-            self._file = open(path, "r" if others else "a+", encoding="utf-8")  # noqa: SIM115 - kept open
+            foreign = shared and path.exists() and not os.access(path, os.W_OK)
+            self._file = open(path, "r" if foreign else "a+", encoding="utf-8")  # noqa: SIM115 - kept open
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
@@ -42,7 +42,7 @@ class Lock:
             if self._is_at(path):
                 break
             self._file.close()
-        if not others:
+        if not foreign:
             self._file.truncate(0)
             self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
             self._file.flush()

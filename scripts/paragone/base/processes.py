@@ -54,7 +54,7 @@ _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environme
 
 
 def given() -> dict[str, str]:
-    """What every process that executes a framework is given, unless its tuning says otherwise."""
+    """Return what every process that executes a framework is given, unless its tuning says otherwise."""
     fixed = {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # otherwise matrix products are not deterministic
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # number GPUs as NVML does
@@ -71,41 +71,41 @@ def given() -> dict[str, str]:
 def environment(
     tuned: Mapping[str, str] = MappingProxyType({}), *, network: bool = False
 ) -> dict[str, str]:
-    """The environment of a process that executes a framework: made, not inherited.
+    """Return the environment of a process that executes a framework: made, not inherited.
 
     `tuned`: the variables of the run's tuning. `network`: whether it may download, through proxies. Raises
     `UserError` if there is no folder for temporary files.
     """
     mend_shell()
-    kept = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
-    made = given() | kept | _folders(kept) | dict(tuned)
-    return made | {_REMOVED: " ".join(sorted({*removed_variables(), *_changed(made)}))}
+    inherited = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
+    variables = given() | inherited | _folders(inherited) | dict(tuned)
+    return variables | {_REMOVED: " ".join(sorted({*removed_variables(), *_changed(variables)}))}
 
 
 def removed_variables() -> list[str]:
-    """The names of variables that matter and that this process was started without."""
+    """Return the names of variables that matter and that this process was started without."""
     return os.environ.get(_REMOVED, "").split()
 
 
 def mattering() -> list[str]:
-    """The names of variables of this process that one which executes a framework would be started without."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return sorted(_changed(given() | kept))
+    """Return the variables that matter of this process and that no process with a framework would inherit."""
+    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return sorted(_changed(given() | inherited))
 
 
 def tuning_variables() -> dict[str, str]:
-    """The variables of this process that tune it: those of `mattering`."""
+    """Return the variables of this process that tune it: those of `mattering`."""
     return {name: os.environ[name] for name in mattering()}
 
 
 def tunes(name: str) -> bool:
-    """Whether a variable may be one of a run's tuning."""
+    """Return whether a variable may be one of a run's tuning."""
     harmless = name.startswith((*_HARMLESS, *_KEPT)) or name.endswith(_HARMLESS_ENDING)
     return name.startswith(MATTERING) and not harmless
 
 
-def _changed(made: Mapping[str, str]) -> set[str]:
-    """The names of this process's variables that matter and are not, or are others, in `made`.
+def _changed(variables: Mapping[str, str]) -> set[str]:
+    """The names of variables that matter and that `variables` lacks, or has with another value.
 
     Those with which Snakemake gives every job its number of threads are no choice of the user.
     """
@@ -114,7 +114,7 @@ def _changed(made: Mapping[str, str]) -> set[str]:
     return {
         name
         for name, value in os.environ.items()
-        if tunes(name) and made.get(name) != value and name not in of_snakemake
+        if tunes(name) and variables.get(name) != value and name not in of_snakemake
     }
 
 
@@ -129,12 +129,12 @@ def take_environment(*, network: bool = False) -> None:
 
     What Python and the loader have read cannot be taken back: then the program is executed again.
     """
-    made = environment(network=network)
+    variables = environment(network=network)
     with_home = site.ENABLE_USER_SITE and site.getusersitepackages() in sys.path
-    if with_home or _changed(made):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], made)
+    if with_home or _changed(variables):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], variables)
     os.environ.clear()
-    os.environ.update(made)
+    os.environ.update(variables)
 
 
 def mend_shell() -> None:
@@ -145,30 +145,30 @@ def mend_shell() -> None:
     path, as in a crontab, the programs of its environment come first.
     """
     os.environ.pop("PYTHONSAFEPATH", None)
-    own, path = os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)
-    called = os.path.realpath(shutil.which("snakemake") or "")
-    if os.path.dirname(called) != os.path.realpath(own) and path.split(os.pathsep)[0] != own:
-        os.environ["PATH"] = f"{own}{os.pathsep}{path}"
+    programs, path = os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)
+    called = os.path.dirname(os.path.realpath(shutil.which("snakemake") or ""))
+    if called != os.path.realpath(programs) and path.split(os.pathsep)[0] != programs:
+        os.environ["PATH"] = f"{programs}{os.pathsep}{path}"
     try:
         getpass.getuser()
     except (KeyError, OSError):
         os.environ["LOGNAME"] = str(os.getuid())
 
 
-def _folders(kept: Mapping[str, str]) -> dict[str, str]:
+def _folders(inherited: Mapping[str, str]) -> dict[str, str]:
     """A folder for temporary files, and a home, where those of the shell do not serve."""
     try:
         folders = {"TMPDIR": tempfile.gettempdir()}
     except FileNotFoundError as error:
         raise UserError(f"TMPDIR: {error.strerror}; name a folder that can be written") from None
-    home = kept.get("HOME", "")
+    home = inherited.get("HOME", "")
     if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
         folders["HOME"] = str(private_folder())
     return folders
 
 
 def private_folder() -> Path:
-    """This user's folder among temporary files. Raises `UserError` if it is another user's."""
+    """Return this user's folder among temporary files. Raises `UserError` if it is another user's."""
     folder = Path(tempfile.gettempdir(), f"paragone-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if not is_own(folder):

@@ -44,8 +44,8 @@ def processor(cpuinfo: str) -> str:
     `cpuinfo` is the text of /proc/cpuinfo. Where it has no name, as on ARM, the architecture is returned.
     """
     lines = (line.partition(":") for line in cpuinfo.splitlines())
-    found = {key.strip(): value.strip() for key, _, value in lines}
-    flags = found.get("flags", "").split()
-    name = found.get("model name", platform.machine())
-    widest = [words for flag, words in _INSTRUCTIONS.items() if flag in flags]
+    facts = {key.strip(): value.strip() for key, _, value in lines}
+    flags = facts.get("flags", "").split()
+    name = facts.get("model name", platform.machine())
+    widest = [instructions for flag, instructions in _INSTRUCTIONS.items() if flag in flags]
     return ", ".join([name, *widest[:1]])

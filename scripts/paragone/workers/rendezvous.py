@@ -86,7 +86,7 @@ class Rendezvous:
         """
         if self._workers == 1:
             return replace(ALONE, timeout=self._timeout)  # NCCL has one for a group of one, too
-        own = {
+        facts = {
             "node": _node(),
             "pid": os.getpid(),
             "accelerators": accelerators.identities(),
@@ -94,10 +94,10 @@ class Rendezvous:
             "address": _address(),
             "port": _free_port(self.rank),
         }
-        return _world(self.rank, self.meet("start", own), self._timeout)
+        return _world(self.rank, self.meet("start", facts), self._timeout)
 
     def meet(self, point: str, facts: Facts) -> list[Facts]:
-        """Wait until every worker is at this point; the facts of each, of one type, by rank.
+        """Wait until every worker is at this point; return the facts of all, of one type, by rank.
 
         The own entry is `facts` itself. Raises `UserError` that names the missing ranks.
         """
@@ -106,21 +106,21 @@ class Rendezvous:
         write_bytes(
             msgspec.json.encode(facts), place(self._folder, point, self.rank), durable=False
         )
-        found = {self.rank: facts}
+        present = {self.rank: facts}
         end = time.monotonic() + self._timeout
-        while missing := [rank for rank in range(self._workers) if rank not in found]:
+        while missing := [rank for rank in range(self._workers) if rank not in present]:
             read = {rank: _read(type(facts), place(self._folder, point, rank)) for rank in missing}
-            found |= {rank: one for rank, one in read.items() if one is not None}
-            if len(found) == self._workers:
+            present |= {rank: entry for rank, entry in read.items() if entry is not None}
+            if len(present) == self._workers:
                 break
             if time.monotonic() > end:
-                ranks = ", ".join(str(rank) for rank, one in read.items() if one is None)
+                ranks = ", ".join(str(rank) for rank, entry in read.items() if entry is None)
                 raise UserError(
                     f"rank {ranks} of {self._workers} has not joined the others at the {point} within "
                     f"{self._timeout:g} s; see its lines in the log, or set a longer --join-timeout"
                 )
             time.sleep(POLL)
-        return [found[rank] for rank in range(self._workers)]
+        return [present[rank] for rank in range(self._workers)]
 
     def report(self, status: str, reason: str | None) -> None:
         """Store that the run ends here, and why; the first report stands."""
@@ -170,12 +170,12 @@ def _read(kind: type[Facts], path: Path) -> Facts | None:
 
 def _address() -> str:
     """PARAGONE_ADDRESS, or this host's on the interface of its default route, or its loopback."""
-    if named := os.environ.get("PARAGONE_ADDRESS"):
+    if host := os.environ.get("PARAGONE_ADDRESS"):
         try:
-            return socket.gethostbyname(named)
+            return socket.gethostbyname(host)
         except OSError as error:
             raise UserError(
-                f"PARAGONE_ADDRESS: host {named!r} is unknown on {socket.gethostname()}: {error}; "
+                f"PARAGONE_ADDRESS: host {host!r} is unknown on {socket.gethostname()}: {error}; "
                 "set it to a name or number that the other hosts know this one by"
             ) from error
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -194,10 +194,10 @@ def _node() -> list[str]:
 
 def _free_port(rank: int) -> int:
     """A port that is free now: PARAGONE_PORT + rank if that is set, else any."""
-    wanted = os.environ.get("PARAGONE_PORT")
-    if wanted is not None and not wanted.isdecimal():
-        raise UserError(f"PARAGONE_PORT is {wanted!r}; it must be a number")
-    port = int(wanted) + rank if wanted else 0
+    first = os.environ.get("PARAGONE_PORT")
+    if first is not None and not first.isdecimal():
+        raise UserError(f"PARAGONE_PORT is {first!r}; it must be a number")
+    port = int(first) + rank if first else 0
     with socket.socket() as probe:
         try:
             # All interfaces, without SO_REUSEADDR: as TensorFlow's server binds it.
@@ -211,14 +211,14 @@ def _free_port(rank: int) -> int:
 
 
 def _world(rank: int, everyone: list[dict[str, Any]], timeout: float) -> World:
-    own = everyone[rank]
-    on_one_host = all(one["node"] == own["node"] for one in everyone)
+    this = everyone[rank]
+    on_one_host = all(worker["node"] == this["node"] for worker in everyone)
 
     def sharers(key: str) -> list[int]:
         return [
             index
-            for index, one in enumerate(everyone)
-            if (one["node"], one[key]) == (own["node"], own[key])
+            for index, worker in enumerate(everyone)
+            if (worker["node"], worker[key]) == (this["node"], this[key])
         ]
 
     local, cores = sharers("accelerators"), sharers("cores")
@@ -230,8 +230,9 @@ def _world(rank: int, everyone: list[dict[str, Any]], timeout: float) -> World:
         core_rank=cores.index(rank),
         core_workers=len(cores),
         addresses=tuple(
-            f"{LOOPBACK if on_one_host else one['address']}:{one['port']}" for one in everyone
+            f"{LOOPBACK if on_one_host else worker['address']}:{worker['port']}"
+            for worker in everyone
         ),
-        host_pids=tuple(one["pid"] for one in everyone if one["node"] == own["node"]),
+        host_pids=tuple(worker["pid"] for worker in everyone if worker["node"] == this["node"]),
         timeout=timeout,
     )

@@ -22,6 +22,8 @@ from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 from typing import Any, BinaryIO, TextIO
 
+import psutil
+
 from paragone.base.errors import Interrupted
 from paragone.base.processes import environment
 
@@ -157,7 +159,9 @@ def _start(
     prepare: Callable[[], None],
     standard_input: int = subprocess.DEVNULL,
 ) -> Child:
-    with _delaying_signals():
+    # Python drops what a handler raises while it forks.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
         process = subprocess.Popen(
             line,
             env=variables,
@@ -167,6 +171,8 @@ def _start(
             start_new_session=True,  # a process group of its own, so that its helpers end with it
             preexec_fn=prepare,
         )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     child = Child(process, rank, prefixed)
     child.relay()
     return child
@@ -177,6 +183,7 @@ def _prepare(number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
     parent = os.getpid()
 
     def prepare() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         _libc.prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it ended before we asked
             os.kill(os.getpid(), signal.SIGKILL)
@@ -206,8 +213,6 @@ def first_to_fail(children: list[Child]) -> Child | None:
 
 
 def _stops(child: Child) -> bool:
-    import psutil  # only after a failure: 20 ms that every run would start later
-
     with suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(child.process.pid).status() == psutil.STATUS_STOPPED)
     return False
@@ -237,8 +242,8 @@ def interruptible() -> Iterator[None]:
     """Let SIGTERM, SIGINT and SIGHUP raise `Interrupted` in the block, once."""
 
     def interrupt(number: int, _: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        for ignored in _SIGNALS:
+            signal.signal(ignored, signal.SIG_IGN)
         raise Interrupted(number)
 
     before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
@@ -247,17 +252,3 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _delaying_signals() -> Iterator[None]:
-    """Deliver the signals of `interruptible` after the block: Python drops what is raised while it forks."""
-    came: list[int] = []
-    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])

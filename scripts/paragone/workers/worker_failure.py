@@ -53,7 +53,7 @@ def judge(
         for rank, path in paths.items()
         if path.exists()
     }
-    for report in sorted(reports.values(), key=lambda one: one.time):
+    for report in sorted(reports.values(), key=lambda report: report.time):
         if report.status not in ("refused", "failed"):
             return report.status, report.reason
     met = all(place(meeting, "devices", rank).exists() for rank in range(workers))
@@ -107,8 +107,8 @@ def _cause(failed: Child, reports: dict[int, Report]) -> tuple[int | None, str]:
         gave_up = "; ".join(
             f"rank {rank}: {report.reason}" for rank, report in sorted(reports.items())
         )
-        others = f" ({gave_up})" if gave_up else ""
-        return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up{others}"
+        reasons = f" ({gave_up})" if gave_up else ""
+        return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up{reasons}"
     if failed.rank is None:
         tasks = map(_TASK.match, failed.tails.get(None, ()))
         if first := next((task for task in tasks if task), None):

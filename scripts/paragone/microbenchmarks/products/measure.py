@@ -69,13 +69,13 @@ def measure(
 
 def _status(failure: Exception) -> str:
     """The status of a case that failed; raises the error again if it is no result."""
-    said = f"{type(failure)} {failure}".lower()
-    full = isinstance(failure, MemoryError) or "resourceexhausted" in said
-    if full or says_memory_is_full(said):
+    text = f"{type(failure)} {failure}".lower()
+    full = isinstance(failure, MemoryError) or "resourceexhausted" in text
+    if full or says_memory_is_full(text):
         return "out_of_memory"
     if isinstance(failure, TooSlow):
         return "too_slow"
-    if any(words in said for words in _LACKING):
+    if any(phrase in text for phrase in _LACKING):
         return "unavailable"
     raise failure
 
@@ -125,13 +125,13 @@ def _run(framework: ModuleType, a: Any, b: Any, calls: int) -> tuple[float, Any]
 
 
 def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.ndarray) -> float:
-    """Of some 64 elements spread over the product, against NumPy in float64."""
+    """The relative error of some 64 elements spread over the product, against NumPy in float64."""
     steps = tuple(max(1, (size - 1) // 7) for size in (a.shape[0], b.shape[1]))
-    found = framework.sample(product, steps)
+    sample = framework.sample(product, steps)
     expected = a[:: steps[0]].astype(np.float64) @ b[:, :: steps[1]].astype(np.float64)
-    if found.shape != expected.shape:
+    if sample.shape != expected.shape:
         return float("inf")
-    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    return float(np.linalg.norm(sample - expected) / np.linalg.norm(expected))
 
 
 def _check_time(shape: tuple[int, int, int], speed: float) -> None:
