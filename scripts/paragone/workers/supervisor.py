@@ -159,9 +159,7 @@ def _start(
     prepare: Callable[[], None],
     standard_input: int = subprocess.DEVNULL,
 ) -> Child:
-    # Python drops what a handler raises while it forks.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
+    with _delaying_signals():
         process = subprocess.Popen(
             line,
             env=variables,
@@ -171,8 +169,6 @@ def _start(
             start_new_session=True,  # a process group of its own, so that its helpers end with it
             preexec_fn=prepare,
         )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     child = Child(process, rank, prefixed)
     child.relay()
     return child
@@ -183,7 +179,6 @@ def _prepare(number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
     parent = os.getpid()
 
     def prepare() -> None:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         _libc.prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it ended before we asked
             os.kill(os.getpid(), signal.SIGKILL)
@@ -252,3 +247,19 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _delaying_signals() -> Iterator[None]:
+    """Deliver the signals of `interruptible` after the block: Python drops what is raised while it forks."""
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number)) for number in _SIGNALS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
