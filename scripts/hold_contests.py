@@ -20,7 +20,7 @@ from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
-from paragone.timing.turns import Turns, Variant
+from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
 from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import meeting_folder
@@ -33,9 +33,9 @@ class Contests(Job, kw_only=True):
     """Contests of the variants of a question.
 
     `specs`: one per variant. `first_steps`: what probe.py expects of the variants' first steps, named after
-    what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; all others are run by
-    the one of this program. `contests`: so many at most, each of fresh processes and of `rounds` turns of
-    `window_seconds`, in so many `minutes` if three fit.
+    what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; the Python of this
+    program runs all others. `contests`: how many are held at most, each with fresh processes and `rounds`
+    turns of `window_seconds`. `minutes`: time of all contests, if three fit.
     """
 
     question: str
@@ -58,8 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Hold the contests that are missing, and write the record."""
     job: Contests = read_job(Contests, arguments)
     specs = job.specs
-    asked = specs[0].workload.dataset
-    dataset = data.load(job.manifest, job.data_folder, asked)
+    dataset = data.load(job.manifest, job.data_folder, specs[0].workload.dataset)
     code = digest_of("hold_contests.py", "participate", *loaded_modules(*specs))
     record = ContestsRecord(
         question=job.question, data=data_read(dataset, specs[0]), planned=job.contests
@@ -67,55 +66,55 @@ def main(arguments: list[str] | None = None) -> None:
     while (reason := ended(record, job.minutes)) is None:
         number = len(record.contests) + 1
         part = f"contest-{number}-of-{dataset.manifest_sha256[:8]}-{code}.json"
-        kept = job.record.with_name(part)
-        if not kept.exists():
-            typed_json.write(hold(job, record.contests), kept)
-        contest = typed_json.read(Contest, kept, "contest")
+        file = job.record.with_name(part)
+        if not file.exists():
+            typed_json.write(hold(job, record.contests), file)
+        contest = typed_json.read(Contest, file, "contest")
         record.contests.append(contest)
         text = f"contest {number} of at most {record.planned}: {contest.seconds:.0f} s"
         print(f"[{job.question}] {text}", flush=True)
     record.ended = reason
     typed_json.write(typed_json.sealed(record), job.record)
-    for kept in job.record.parent.glob("contest-*.json"):
-        kept.unlink()
+    for file in job.record.parent.glob("contest-*.json"):
+        file.unlink()
 
 
 def ended(record: ContestsRecord, minutes: float) -> Ended | None:
-    """Why no further contest is held, given the record so far; None if there is another one."""
-    held = len(record.contests)
+    """Return why no further contest is held, given the record so far; None if another one is."""
+    number = len(record.contests)
     # By name, so that the digest of this program's code leaves out the statistics: an edit of those must not
     # hold again what was held.
-    enough = held >= import_module("paragone.analysis.statistics").FEWEST_EFFECTS
+    enough = number >= import_module("paragone.analysis.statistics").FEWEST_EFFECTS
     if enough and import_module("paragone.analysis.pairwise").all_decided(record):
         return "decided"
-    if held >= record.planned:
+    if number >= record.planned:
         return "contests"
     seconds = sum(contest.seconds for contest in record.contests)
-    return "minutes" if enough and seconds * (held + 1) / held > 60 * minutes else None
+    return "minutes" if enough and seconds * (number + 1) / number > 60 * minutes else None
 
 
 def hold(job: Contests, before: list[Contest]) -> Contest:
-    """The contest after those `before`; `UserError` if no variant could be timed.
+    """Hold the contest after those `before`. Raises `UserError` if no variant could be timed.
 
     Where variants lack memory together, the contest is held again with one at a time. If they lack it alone,
     too, the first attempt counts: the others had their turns.
     """
     begin = time.perf_counter()
     together = all(contest.together for contest in before)
-    held = attempt(job, len(before) + 1, together=together)
-    lacking = without_memory(held)
-    known = any(lacking <= without_memory(contest) for contest in before)
-    if together and lacking and not known:
+    contest = attempt(job, len(before) + 1, together=together)
+    lacking = without_memory(contest)
+    is_new = not any(lacking <= without_memory(earlier) for earlier in before)
+    if together and lacking and is_new:
         print(f"[{job.question}] not enough memory for all at once: one at a time", flush=True)
         apart = attempt(job, len(before) + 1, together=False)
-        held = apart if lacking - without_memory(apart) else held
-    if not held.windows:
-        raise UserError(f"no variant was timed; {held.contestants[0].reason}")
-    return replace(held, seconds=time.perf_counter() - begin)
+        contest = apart if lacking - without_memory(apart) else contest
+    if not contest.windows:
+        raise UserError(f"no variant was timed; {contest.contestants[0].reason}")
+    return replace(contest, seconds=time.perf_counter() - begin)
 
 
 def without_memory(contest: Contest) -> set[int]:
-    """The places of the variants that ran out of memory."""
+    """Return the places of the variants that ran out of memory."""
     return {
         place
         for place, contestant in enumerate(contest.contestants)
@@ -124,7 +123,7 @@ def without_memory(contest: Contest) -> set[int]:
 
 
 def attempt(job: Contests, number: int, *, together: bool) -> Contest:
-    """One contest, with all variants alive at once or one at a time; `number` decides their orders."""
+    """Hold one contest, with all variants alive at once or one at a time; `number` decides their orders."""
     begin = time.perf_counter()
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     with (
@@ -150,8 +149,8 @@ def attempt(job: Contests, number: int, *, together: bool) -> Contest:
         )
 
 
-def variant(job: Contests, spec: Spec, meeting: Path) -> Variant:
-    """A variant that has not started; `meeting`: the folder where its workers will meet, to be made."""
+def variant(job: Contests, spec: Spec, meeting: Path) -> LiveVariant:
+    """Return a variant that has not started; `meeting`: the folder for its workers to meet, which is made."""
     meeting.mkdir(mode=0o700)
     reference = first_steps(spec)
     expected = {path.stem: path for path in job.first_steps}
@@ -169,11 +168,11 @@ def variant(job: Contests, spec: Spec, meeting: Path) -> Variant:
         meeting,
     )
     line = [python_of(job, spec), str(PROGRAM), str(path)]
-    return Variant(Contestant(spec=spec), meeting, line)
+    return LiveVariant(Contestant(spec=spec), meeting, line)
 
 
 def python_of(job: Contests, spec: Spec) -> str:
-    """The Python that runs a variant; `UserError` where it is not on this host."""
+    """Return the Python that runs a variant. Raises `UserError` where it is not on this host."""
     for path in job.pythons:
         if path.stem == spec.backend.name:
             python = path.read_text(encoding="utf-8").strip()

@@ -50,7 +50,7 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     send(coordinator, Ready(process, model, engine.devices, modes, first_steps))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
     while steps := receive(coordinator, Turn).steps:
-        seconds, counted = [], []
+        seconds, totals = [], []
         for length in (1, 1 + steps):
             epoch += 1
             counts = Counts(engine, spec, dataset, epoch, length)
@@ -59,8 +59,8 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
             begin = time.perf_counter()
             engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, length)
             seconds.append(time.perf_counter() - begin)
-            counted.append((counts.updates, counts.batches))
-        updates, drawn = map(sum, zip(*counted, strict=True))
+            totals.append((counts.updates, counts.batches))
+        updates, drawn = map(sum, zip(*totals, strict=True))
         first, second = seconds
         send(coordinator, Trained(steps, first, second, updates, drawn))
     engine.restore(before)

@@ -14,7 +14,7 @@ from paragone.models.weights import Pretrained
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.loop import Run, train
+from paragone.training.loop import TrainingRun, train
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.jobs import RunJob
 from paragone.workers.rendezvous import Rendezvous
@@ -31,10 +31,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
-    """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
+    """Do the work of one worker. Only rank 0 writes, after every rank has trained to the end."""
     spec, worker = job.spec, join(job, meeting, ledger)
-    kept = context(spec, worker.dataset, worker.pretrained)
-    run = Run(**vars(worker), checkpoints=Checkpoints(job.checkpoints, kept, meeting))
+    depends_on = context(spec, worker.dataset, worker.pretrained)
+    checkpoints = Checkpoints(job.checkpoints, depends_on, meeting)
+    run = TrainingRun(**vars(worker), checkpoints=checkpoints)
     with blaming_own_model(spec):
         result = train(run)
     world, record = run.world, result.record
@@ -59,7 +60,7 @@ def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
-    """A hash of all that a checkpoint depends on: specification, data, initial weights, code."""
+    """Return a hash of all that a checkpoint depends on: specification, data, initial weights, code."""
     start = pretrained.sha256 if pretrained else "random"
     code = digest_of("train.py", *loaded_modules(spec))
     text = f"{spec.to_json()} {dataset.manifest_sha256} {start} {code}"

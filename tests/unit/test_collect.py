@@ -26,10 +26,9 @@ from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of, shares_cores
 from paragone.analysis.pairwise import differences
 from paragone.base import typed_json
-from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
 from paragone.records import record
-from paragone.records.run_record import FirstSteps
+from paragone.records.run_record import CLOCK_PARTS, FirstSteps
 from paragone.training import results
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
@@ -93,7 +92,7 @@ def test_what_is_not_known_is_null():
 
 def test_the_time_of_an_epoch_that_was_not_finished_is_not_lost():
     """A full memory ends a run in the middle of one: half a second of training, as much of evaluation."""
-    made = results.clocks(dict.fromkeys(PARTS, 0.5), [])
+    made = results.clocks(dict.fromkeys(CLOCK_PARTS, 0.5), [])
     assert (made.first_steps, made.other) == (0.5, 1.5)
 
 
@@ -156,7 +155,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["parity"] == "passed"
     assert (row["feed"], row["math_mode"]) == ("batches", "ieee")
     assert epochs["input_share"].tolist() == [pytest.approx(0.02)] * 4
-    parts = sum(row[f"{part}_seconds"] for part in PARTS if part != "first_steps")
+    parts = sum(row[f"{part}_seconds"] for part in CLOCK_PARTS if part != "first_steps")
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == accuracies
     elapsed = np.cumsum([e["train_seconds"] for e in made["epochs"]])

@@ -22,13 +22,13 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
-from paragone.records.run_metrics import Target, epochs_speed, time_to_target
+from paragone.records.run_metrics import TimeToTarget, epochs_speed, time_to_target
 from paragone.records.run_record import Process
 from paragone.training import progress
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.counts import Counts
-from paragone.training.loop import Run, train
+from paragone.training.loop import TrainingRun, train
 from paragone.training.progress import Progress
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
@@ -132,7 +132,9 @@ def run(engine: Engine, folder, asked: Spec | None = None):
     state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
     state |= {"host": HostWatch([os.getpid()])}
     result = train(
-        Run(engine=engine, spec=asked or spec(), dataset=number_images(), threads=1, **state)
+        TrainingRun(
+            engine=engine, spec=asked or spec(), dataset=number_images(), threads=1, **state
+        )
     )
     return SimpleNamespace(outcome=result.record, ledger=ledger, peak=result.peak_device_bytes)
 
@@ -281,7 +283,7 @@ def test_long_epoch_reports_itself(capsys, monkeypatch):
 # Time to target: the first of `patience` evaluations in a row at or above an accuracy
 
 
-def target(accuracies: list[float], patience: int = 2) -> Target:
+def target(accuracies: list[float], patience: int = 2) -> TimeToTarget:
     """The time to target of test accuracies of epochs that take 10 seconds each."""
     (made,) = typed([make_record(epochs=6, target=0.8, patience=patience)])
     pairs = zip(made.epochs, accuracies, strict=False)
@@ -309,7 +311,7 @@ def test_target_reached(accuracies, patience, epoch, interval):
     [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
 )
 def test_target_missed_is_censored(accuracies, patience):
-    assert target(accuracies, patience) == Target(
+    assert target(accuracies, patience) == TimeToTarget(
         "accuracy", 0.8, patience, False, None, None, None
     )
 

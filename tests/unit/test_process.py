@@ -19,13 +19,11 @@ from msgspec.structs import replace
 from privileged import memory_group
 from workspace import ROOT, call, run_python, succeed, waiting, write_files
 
-from paragone.base.clock_names import COLD, PARTS
 from paragone.machine import accelerators, hardware, limits, process_entry
 from paragone.machine.activity import HostWatch, heat_files, heat_throttles
 from paragone.machine.process_entry import age, git_state
-from paragone.records.host_metrics import other_cpu_share
-from paragone.records.run_metrics import joules_per_example
-from paragone.records.run_record import Activity, GitState
+from paragone.records.run_metrics import joules_per_example, other_cpu_share
+from paragone.records.run_record import CLOCK_PARTS, COLD_PARTS, Activity, GitState
 from paragone.training.clocks import Ledger
 
 TICKING = """
@@ -77,9 +75,9 @@ def test_seconds_of_an_earlier_process_are_added_and_an_unknown_part_is_a_mistak
     ledger = Ledger()
     ledger.switch("other")
     before = dict(ledger.seconds)
-    ledger.add(dict.fromkeys(PARTS, 2.0))
+    ledger.add(dict.fromkeys(CLOCK_PARTS, 2.0))
     assert ledger.seconds == {part: value + 2 for part, value in before.items()}
-    assert set(COLD) < set(ledger.seconds)
+    assert set(COLD_PARTS) < set(ledger.seconds)
     ledger.switch("tea")
     with pytest.raises(KeyError):
         ledger.switch("train")

@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.compliance import limit
 from paragone.records.contest_record import Contestant
-from paragone.records.host_metrics import known, share_of_others
 from paragone.records.measurements import MeasuringProcess
 from paragone.records.parity_reports import Parity
-from paragone.records.run_record import Process, RunRecord
+from paragone.records.run_metrics import combined, share_of_others
+from paragone.records.run_record import CLOCK_PARTS, Process, RunRecord
 from paragone.tasks import METRICS
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
@@ -135,5 +134,5 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
 
 def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
     """The columns on what others did: the largest of their shares, and whether it is too much."""
-    share = known(max, shares)
+    share = combined(max, shares)
     return {"other_cpu_share": share, "busy": None if share is None else share > limit("isolation")}

@@ -33,10 +33,10 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
 from paragone.config.run_spec import cell_of
-from paragone.records import host_metrics, run_metrics
+from paragone.records import run_metrics
 from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, by_run
-from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
+from paragone.records.run_metrics import combined
 from paragone.records.run_record import DataRead, Process, RunRecord
 from paragone.tasks import CLASSIFICATION
 
@@ -205,7 +205,7 @@ def _results(record: RunRecord) -> Row:
     }
 
 
-def _target(target: run_metrics.Target | None) -> Row:
+def _target(target: run_metrics.TimeToTarget | None) -> Row:
     times = ("target_last_miss", "target_first_hit")
     row = _prefixed("target", target)
     return row | {f"{key}_seconds": row.get(key) for key in times}
@@ -234,12 +234,12 @@ def _processes(processes: list[Process]) -> Row:
         "machines": len(machines),
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
-        **of_others(host_metrics.share_of_others(each.load) for each in processes),
-        "throttled": known(any, (host_metrics.throttled(each.load) for each in processes)),
-        "peak_host_bytes": known(max, (each.peak_host_bytes for each in memory)),
-        "peak_device_bytes": known(max, (each.peak_device_bytes for each in memory)),
-        "programs_compiled": known(sum, (each.compiled if each else None for each in programs)),
-        "programs_cached": known(sum, (each.cached if each else None for each in programs)),
+        **of_others(run_metrics.share_of_others(each.load) for each in processes),
+        "throttled": combined(any, (run_metrics.throttled(each.load) for each in processes)),
+        "peak_host_bytes": combined(max, (each.peak_host_bytes for each in memory)),
+        "peak_device_bytes": combined(max, (each.peak_device_bytes for each in memory)),
+        "programs_compiled": combined(sum, (each.compiled if each else None for each in programs)),
+        "programs_cached": combined(sum, (each.cached if each else None for each in programs)),
         "config_sha256": first.config_sha256,
         **(asdict(first.git) if first.git else {}),
     }
@@ -256,7 +256,7 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
             "examples": run_metrics.examples(record, epoch),
             "elapsed_train_seconds": elapsed,
             "first_of_process": run_metrics.first_of_process(record, epoch),
-            "other_cpu_share": host_metrics.other_cpu_share(host_metrics.of_epoch(record, epoch)),
+            "other_cpu_share": run_metrics.other_cpu_share(run_metrics.of_epoch(record, epoch)),
         }
         for epoch, elapsed in zip(record.epochs, run_metrics.elapsed(record), strict=True)
     ]

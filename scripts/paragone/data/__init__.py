@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "drawable", "few", "load", "variance"]
+__all__ = ["Dataset", "drawable", "few", "load"]
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: comparing arrays is never meant
@@ -42,11 +42,6 @@ class Dataset:
     def outputs(self) -> int:
         """Return the number of outputs of a model: classes, or numbers for each example."""
         return len(self.class_names) or self.train_labels.shape[1]
-
-
-def variance(targets: np.ndarray) -> float:
-    """Return the mean squared error of the mean of numeric targets (examples, targets), over both axes."""
-    return float(np.asarray(targets, np.float64).var(0).mean())
 
 
 def drawable(images: np.ndarray, limits: tuple[float, float] | None = None) -> np.ndarray:

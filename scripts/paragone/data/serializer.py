@@ -20,14 +20,14 @@ from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, STREAM
-from paragone.data import forms, store, synthetic, variance
+from paragone.data import forms, store, synthetic
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
 from paragone.records.data_summary import MOST_SHOWN, Summary
 from paragone.tasks import MULTI_LABEL
-from paragone.tasks.reference import guessed
+from paragone.tasks.reference import guessed, variance
 
 LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
 SAMPLE = 12  # words of a text that people see

@@ -19,7 +19,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.atomic_files import writing
-from paragone.records import host_metrics
+from paragone.records import run_metrics
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
 from paragone.records.run_metrics import end_to_end, examples, parts
 from paragone.records.run_record import Epoch, Load, Process, RunRecord
@@ -172,7 +172,7 @@ def weights(record: RunRecord) -> Iterator[Finding]:
 @OF_RECORD.of_each("processes", "isolation")
 def isolation(_: RunRecord, process: Process) -> Iterator[Finding]:
     """Others were idle, in the whole process."""
-    share = host_metrics.share_of_others(process.load)
+    share = run_metrics.share_of_others(process.load)
     if share is not None and share > limit("isolation"):
         yield Finding("load.life", f"others had {share:.3f} of the host's CPU time")
 
@@ -181,7 +181,7 @@ def isolation(_: RunRecord, process: Process) -> Iterator[Finding]:
 def throttling(_: RunRecord, process: Process) -> Iterator[Finding]:
     """No throttling by heat or a quota."""
     life = process.load.life
-    if life and host_metrics.throttled(process.load):
+    if life and run_metrics.throttled(process.load):
         counts = (
             f"{life.heat_throttles or 0} times by heat, {life.quota_throttled or 0:g} s by a quota"
         )
@@ -352,7 +352,7 @@ def contest_counted(contest: Contest, window: Window) -> Iterator[Finding]:
 @OF_CONTEST.rule("isolation")
 def contest_isolation(contest: Contest) -> Iterator[Finding]:
     """Others were idle, over all windows together."""
-    share = host_metrics.other_cpu_share([window.host for window in contest.windows])
+    share = run_metrics.other_cpu_share([window.host for window in contest.windows])
     if share is not None and share > limit("isolation"):
         yield Finding("windows", f"others had {share:.3f} of the host's CPU time")
 
@@ -360,7 +360,7 @@ def contest_isolation(contest: Contest) -> Iterator[Finding]:
 @OF_CONTEST.of_each("windows", "throttling")
 def contest_throttling(_: Contest, window: Window) -> Iterator[Finding]:
     """No throttling by heat, power or a quota in any window."""
-    if host_metrics.throttled(Load(before=0, life=window.host)):
+    if run_metrics.throttled(Load(before=0, life=window.host)):
         yield Finding("host", str(msgspec.to_builtins(window.host)))
 
 

@@ -12,12 +12,12 @@ from paragone.records.run_record import (
     Activity,
     DataRead,
     FirstSteps,
-    Model,
     Number,
     Positive,
     Process,
     Sha256,
     Time,
+    TrainedModel,
 )
 
 # failed: a worker ended without a result, was killed from outside, or did not answer in time.
@@ -26,25 +26,25 @@ ContestStatus = Annotated[
 ]
 
 
-# decided: every pair. minutes: another contest would have gone past those of the question. contests: all that
-# were allowed are held.
+# decided: every pair is decided, or there is none. minutes: another contest would have gone past the time of
+# the question. contests: all that were allowed are held.
 Ended = Literal["decided", "minutes", "contests"]
 
 
 class Contestant(Part, frozen=True, kw_only=True):
     """One variant in a contest.
 
-    `reason`: one sentence where it was not timed to the end. `steps`: of a window, as calibrated; None where
-    it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `restored`: whether its
-    last weights, after the state of before the windows was restored, are the initial ones. `processes`: one a
-    rank; empty where the workers did not meet.
+    `reason`: one sentence where it was not timed to the end. `steps`: number in a window, as calibrated; None
+    where it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `restored`:
+    whether its last weights, after the state of before the windows was restored, are the initial ones.
+    `processes`: one per rank; empty where the workers did not meet.
     """
 
     spec: Spec
     status: ContestStatus = "completed"
     reason: str | None = None
     steps: Count | None = None
-    model: Model | None = None
+    model: TrainedModel | None = None
     devices: Devices | None = None
     modes: Modes | None = None
     first_steps: FirstSteps | None = None
@@ -113,7 +113,10 @@ class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def variables(spec: Spec) -> dict[str, str]:
-    """The tuning variables of a variant's processes: also, where variants share the memory of a GPU, that JAX
-    does not take most of it when it starts. PyTorch does not, nor the project's TensorFlow."""
+    """Return the tuning variables of a variant's processes.
+
+    Where variants share the memory of a GPU, JAX must not take most of it when it starts. PyTorch and the
+    project's TensorFlow do not.
+    """
     shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if spec.backend.device == "gpu" else {}
     return shared | spec.tuning.variables

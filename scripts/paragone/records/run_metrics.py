@@ -1,13 +1,14 @@
-"""What follows from the measurements of a run: divergence, the speed of its epochs, times."""
+"""What follows from the measurements of a run: divergence, speed, times, energy, what others used."""
 
 import math
+from collections.abc import Callable, Iterable
 from itertools import accumulate
+from typing import Any
 
 from msgspec.structs import asdict
 
-from paragone.base.clock_names import PARTS
 from paragone.base.typed_json import Part
-from paragone.records.run_record import Epoch, RunRecord
+from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, Load, RunRecord
 from paragone.tasks import Task
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
@@ -15,7 +16,7 @@ from paragone.tasks import Task
 DIVERGED = 1e6
 
 
-class Target(Part, frozen=True):
+class TimeToTarget(Part, frozen=True):
     """Time to target on the train clock, in seconds: the interval (last_miss, first_hit].
 
     `metric`: of the evaluations, by the name of `tasks.METRICS`; `value`: the one to reach.
@@ -33,19 +34,22 @@ class Target(Part, frozen=True):
 def metrics(
     task: Task, epoch: Epoch, split: str, variance: float | None
 ) -> dict[str, float | None]:
-    """The metrics of an epoch by name, of "train" or "test"; `variance`: of numeric targets of that split."""
+    """Return the metrics of an epoch by name, for the split "train" or "test".
+
+    `variance`: of that split's targets, if they are numbers.
+    """
     loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
     return task.metrics(loss, score, variance)
 
 
 def variances(record: RunRecord) -> dict[str, float | None]:
-    """The variance of the targets of each split; None for classes."""
-    found = {split: getattr(record.data, f"{split}_variance", None) for split in ("train", "test")}
-    return {split: value or None for split, value in found.items()}
+    """Return the variance of the targets of each split; None for classes."""
+    splits = ("train", "test")
+    return {split: getattr(record.data, f"{split}_variance", None) or None for split in splits}
 
 
 def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
-    """All metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
+    """Return all metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
     return {
         f"{split}_{name}": value
         for split, variance in variances(record).items()
@@ -58,53 +62,55 @@ def diverged(record: RunRecord, loss: float) -> bool:
     return not loss <= DIVERGED * (variances(record)["train"] or 1.0)
 
 
-def time_to_target(record: RunRecord) -> Target | None:
-    """Time to the target of the workload; None if it has none."""
+def time_to_target(record: RunRecord) -> TimeToTarget | None:
+    """Return the time to the target of the workload; None if it has none."""
     workload, epochs = record.spec.workload, record.epochs
     if (target := workload.target) is None:
         return None
     metric, value, patience = target.metric, target.value, target.patience
     variance = variances(record)["test"]
-    found = [metrics(workload.task, epoch, "test", variance)[metric] for epoch in epochs]
-    hits = [target.reached_by(each) for each in found]
+    values = [metrics(workload.task, epoch, "test", variance)[metric] for epoch in epochs]
+    hits = [target.reached_by(quality) for quality in values]
     starts = (at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience]))
     first = next(starts, None)
     if first is None:
-        return Target(metric, value, patience, False, epoch=None, last_miss=None, first_hit=None)
+        return TimeToTarget(metric, value, patience, False, None, None, None)
     times = [0.0, *elapsed(record)]
-    return Target(metric, value, patience, True, epochs[first].epoch, *times[first : first + 2])
+    at_hit = times[first : first + 2]
+    return TimeToTarget(metric, value, patience, True, epochs[first].epoch, *at_hit)
 
 
 def elapsed(record: RunRecord) -> list[float]:
-    """Training seconds up to and including each epoch."""
+    """Return the training seconds up to and including each epoch."""
     return list(accumulate(epoch.train_seconds for epoch in record.epochs))
 
 
 def examples(record: RunRecord, epoch: Epoch) -> int:
-    """Training examples of an epoch, over all replicas."""
+    """Return the number of training examples of an epoch, over all replicas."""
     whole = record.spec.examples_of(epoch.steps)
     return min(whole, record.data.train_examples) if record.data else whole
 
 
 def first_of_process(record: RunRecord, epoch: Epoch) -> bool:
-    """Whether a process began with this epoch."""
+    """Return whether a process began with this epoch."""
     return any(process.first_epoch == epoch.epoch for process in record.processes)
 
 
 def parts(record: RunRecord) -> dict[str, float] | None:
-    """Seconds by part of `clock_names.PARTS`; None where there are no clocks."""
+    """Return the seconds of each of `CLOCK_PARTS`; None where there are no clocks."""
     if record.clocks is None:
         return None
-    known = {**asdict(record.clocks.cold), **asdict(record.clocks)}
+    seconds = {**asdict(record.clocks.cold), **asdict(record.clocks)}
     for part in ("train", "evaluate"):
-        known[part] = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in record.epochs)
-    return {part: known[part] for part in PARTS}
+        seconds[part] = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in record.epochs)
+    return {part: seconds[part] for part in CLOCK_PARTS}
 
 
 def end_to_end(record: RunRecord) -> float | None:
-    """Seconds from start to end of the run's processes, by the kernel's clock; None if one is not known.
+    """Return the seconds from start to end of the run's processes, by the kernel's clock.
 
-    Of several starts the sum; of several ranks the first, which writes the record.
+    Several starts are added; of several ranks the first counts, which writes the record. None if an age is
+    not known.
     """
     ages = [process.age for process in record.processes if process.rank == 0]
     return None if None in ages else math.fsum(age for age in ages if age is not None)
@@ -126,7 +132,7 @@ def joules_per_example(record: RunRecord) -> float | None:
     None where a host has no counter, or no epoch was trained.
     """
     drawn = 0.0
-    for activity in (one for process in record.processes for one in process.epochs):
+    for activity in (epoch for process in record.processes for epoch in process.epochs):
         if activity.accelerator_joules is None:
             return None
         drawn += activity.accelerator_joules
@@ -135,7 +141,47 @@ def joules_per_example(record: RunRecord) -> float | None:
 
 
 def input_share(epoch: Epoch) -> float | None:
-    """Share, 0 to 1, of an epoch of training in which the thread that trains drew and copied batches."""
+    """Return the share, 0 to 1, of an epoch's training in which its thread drew and copied batches."""
     if epoch.input_seconds is None:
         return None
     return epoch.input_seconds / epoch.train_seconds if epoch.train_seconds else None
+
+
+def other_cpu_share(windows: Iterable[Activity]) -> float | None:
+    """Return the share, 0 to 1, of the CPU time of a host that the run could not have.
+
+    Other processes used it, or other machines on the same hardware. The windows count together; None without
+    any.
+    """
+    lost = total = 0.0
+    for window in windows:
+        lost += max(0.0, window.busy - window.run) + window.stolen
+        total += window.busy + window.idle + window.stolen
+    return lost / total if total else None
+
+
+def share_of_others(load: Load) -> float | None:
+    """Return `other_cpu_share` over the life of a process; None where it is not known."""
+    return other_cpu_share([load.life]) if load.life else None
+
+
+def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
+    """Return what each host did in the training of an epoch."""
+    return [
+        process.epochs[epoch.epoch - process.first_epoch]
+        for process in record.processes
+        if 0 <= epoch.epoch - process.first_epoch < len(process.epochs)
+    ]
+
+
+def throttled(load: Load) -> bool | None:
+    """Return whether heat or a CPU quota held cores back; None if nothing reports it."""
+    if load.life is None:
+        return None
+    return combined(any, [load.life.heat_throttles, load.life.quota_throttled])
+
+
+def combined(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:
+    """Combine the values that are not None; return None if there are none."""
+    present = [value for value in values if value is not None]
+    return combine(present) if present else None

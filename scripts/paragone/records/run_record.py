@@ -29,8 +29,8 @@ Status = Annotated[
 ]
 
 
-class Schedule(Part, frozen=True):
-    """Place of the run, from 1 on, in the drawn order of all runs of the workflow."""
+class Place(Part, frozen=True):
+    """The place of the run, from 1 on, in the drawn order of all runs of the workflow."""
 
     place: Count
     of: Count
@@ -63,7 +63,7 @@ class DataRead(Part, frozen=True, kw_only=True):
     positions: Count | UnsetType = UNSET
 
 
-class Model(Part, frozen=True):
+class TrainedModel(Part, frozen=True):
     """The trainable parameters, and the SHA-256 of the canonical weights before and after training.
 
     `initializer`: the one that was used, keras where the ImageNet weights that the workload asks for were
@@ -93,7 +93,7 @@ class Machine(Part, frozen=True):
     driver: str | None
 
     def named_accelerators(self) -> list[str]:
-        """The accelerators, equal ones once with their number: "8 x NVIDIA H100 80GB HBM3"."""
+        """Return the accelerators, equal ones once with their number: "8 x NVIDIA H100 80GB HBM3"."""
         counts = Counter(self.accelerators).items()
         return [name if count == 1 else f"{count} x {name}" for name, count in counts]
 
@@ -110,8 +110,8 @@ class Activity(Part, frozen=True):
 
     `seconds`: by the kernel's clock since boot. `run`, `busy`, `idle`, `stolen`: CPU seconds of the run's
     processes, of all processes, of none, and those that a hypervisor gave to other machines.
-    `quota_throttled`: seconds that CPU quotas held the process back. `heat_throttles`: how often heat slowed
-    cores or packages down. `accelerator_joules`: of all accelerators (NVML).
+    `quota_throttled`: seconds for which CPU quotas held the process back. `heat_throttles`: how often heat
+    slowed cores or packages down. `accelerator_joules`: energy of all accelerators, by NVML.
     """
 
     seconds: Number
@@ -128,7 +128,7 @@ class Load(Part, frozen=True):
     """The state of the host around the work; None where it is not reported, or the process was killed.
 
     `before`: one-minute load average at process start. `life`: what the host did from the meeting of the
-    workers to the end of the work; of one process per host.
+    workers to the end of the work; one process per host has it.
     """
 
     before: float
@@ -149,9 +149,9 @@ class Memory(Part, frozen=True):
 class MeasuringProcess(Part, frozen=True, kw_only=True):
     """A process that measures, and its machine.
 
-    `cores`: that it may use. `threads`: intra-operation threads given to the framework. `software`:
-    versions of packages. `removed_variables`: of the shell, that would have changed what a framework does,
-    so that it was started without. `git`: of the code that ran, None outside a repository.
+    `cores`: number that it may use. `threads`: intra-operation threads of the framework. `software`: versions
+    of packages. `removed_variables`: variables of the shell that would have changed what a framework does, so
+    that it was started without them. `git`: state of the code that ran, None outside a repository.
     """
 
     started: Time
@@ -168,11 +168,11 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     """One process that worked on the run: a rank of one start.
 
     `ended`, `age`: when its part of the record was complete, and seconds since its start by the kernel's
-    clock since boot; of a process that was killed, those of its last checkpoint. `first_epoch`: 1, or the
+    clock since boot; a process that was killed has those of its last checkpoint. `first_epoch`: 1, or the
     epoch after the checkpoint that it resumed from. `devices`: as the framework names them. `variables`:
-    tuning variables in its environment. `config_sha256`, `manifest_sha256`: of the specification and the
-    data manifest that it read. `epochs`: what its host did in the training of each epoch; empty for all but
-    the first process of a host.
+    tuning variables in its environment. `config_sha256`, `manifest_sha256`: digests of the specification and
+    the data manifest that it read. `epochs`: what its host did in the training of each epoch; empty for all
+    but the first process of a host.
     """
 
     rank: Whole
@@ -212,21 +212,18 @@ class Clocks(Part, frozen=True):
     other: Number
 
 
-class Efficiency(Part, frozen=True):
-    """FLOP of convolutions and matrix products in training on one example, and what counted them."""
-
-    train_flop_per_example: Count
-    counter: Annotated[str, Meta(min_length=1)]
+COLD_PARTS = ColdClocks.__struct_fields__
+# Every second of a run is charged to one of these parts.
+CLOCK_PARTS = (*COLD_PARTS, "train", "evaluate", "checkpoint", "first_steps", "other")
 
 
 class Epoch(Part, frozen=True, kw_only=True):
-    """One epoch. `learning_rate`: of the first step.
+    """One epoch.
 
     Losses and the score of the task, an accuracy, micro F1 or a mean absolute error, are means over examples;
-    None where they are not finite.
-
-    `input_seconds`: of `train_seconds`, those in which the thread that trains drew and copied batches; None
-    where the framework does that in threads of its own.
+    None where they are not finite. `learning_rate`: at the first step. `input_seconds`: part of
+    `train_seconds` in which the thread that trains drew and copied batches; None where the framework does
+    that in threads of its own.
     """
 
     epoch: Count
@@ -248,7 +245,7 @@ class Epoch(Part, frozen=True, kw_only=True):
 class FirstSteps(Part, frozen=True):
     """The run's first steps compared with the parity gate's reference; empty if there was none.
 
-    Of each group the largest deviation, relative, None where it is not finite, and what is allowed.
+    Each group has its largest relative deviation, None where it is not finite, and what is allowed.
     `reason`: what is wrong, with the array that deviates most, or why there is no reference.
     """
 
@@ -263,7 +260,7 @@ class FirstSteps(Part, frozen=True):
 
     @property
     def passed(self) -> bool | None:
-        """The verdict; None without a reference."""
+        """Return the verdict; None without a reference."""
         if not self.deviations:
             return None
         return all(
@@ -278,7 +275,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     `reason`: one sentence when the run is not completed. `schedule`: None outside the workflow. `devices`:
     those that the framework found, None where the run was unavailable or crashed. `first_steps`: None where
     dropout draws differ or the run did not get so far. `processes`: in the order of time, one per rank and
-    start. `efficiency`: None when training did not come to its end. `digest`: SHA-256 of all other fields.
+    start. `digest`: SHA-256 of all other fields.
     """
 
     schema: Literal[2] = 2
@@ -286,28 +283,27 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     status: Status = "completed"
     reason: str | None = None
     spec: Spec
-    schedule: Schedule | None = None
+    schedule: Place | None = None
     data: DataRead | None = None
-    model: Model | None = None
+    model: TrainedModel | None = None
     devices: Devices | None = None
     first_steps: FirstSteps | None = None
     processes: Annotated[list[Process], Meta(min_length=1)]
     clocks: Clocks | None = None
-    efficiency: Efficiency | None = None
     epochs: list[Epoch] = field(default_factory=list)
     digest: Sha256 | None = None
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for epochs that are not numbered from 1 on or lack the score of the task, for
         data of another set than the workload's, and for processes that have not read the same."""
-        score, asked = self.spec.workload.task.score, self.spec.workload.dataset
+        score, dataset = self.spec.workload.task.score, self.spec.workload.dataset
         for at, epoch in enumerate(self.epochs):
             if epoch.epoch != at + 1:
                 raise ValueError(f"epochs[{at}]: is epoch {epoch.epoch}")
             for name in (f"train_{score}", f"test_{score}"):
                 if getattr(epoch, name) is UNSET:
                     raise ValueError(f"epochs[{at}]: has no {name}")
-        if self.data and self.data.dataset != asked:
-            raise ValueError(f"data.dataset: {self.data.dataset}, the workload's is {asked}")
-        if len({(each.config_sha256, each.manifest_sha256) for each in self.processes}) > 1:
+        if self.data and self.data.dataset != dataset:
+            raise ValueError(f"data.dataset: {self.data.dataset}, the workload's is {dataset}")
+        if len({(rank.config_sha256, rank.manifest_sha256) for rank in self.processes}) > 1:
             raise ValueError("processes: have not read the same specification and data")

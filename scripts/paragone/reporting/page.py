@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
-from paragone.records import data_summary, host_metrics, record, run_metrics
+from paragone.records import data_summary, record, run_metrics
 from paragone.records.run_record import RunRecord
 from paragone.reporting import exhibits, footnotes, interactive, screen, sentences
 from paragone.reporting.exhibits import PageJob, Results
@@ -66,7 +66,7 @@ class Run:
                 **asdict(epoch),
                 **run_metrics.outcomes(self.record, epoch),
                 "elapsed": seconds,
-                "others": host_metrics.other_cpu_share(host_metrics.of_epoch(self.record, epoch)),
+                "others": run_metrics.other_cpu_share(run_metrics.of_epoch(self.record, epoch)),
             }
             for epoch, seconds in zip(self.record.epochs, elapsed, strict=True)
         ]

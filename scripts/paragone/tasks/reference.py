@@ -80,6 +80,29 @@ def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
     )
 
 
+def chance_levels(task: Task, labels: np.ndarray, classes: int) -> dict[str, float]:
+    """Return what a model that learned nothing can reach on the labels of a split.
+
+    For numbers: `variance`, the mean squared error of their mean. For classes: `majority`, the share of the
+    most frequent one. Where the loss does not follow from the shares of the classes alone, `majority` and
+    `guessing_loss` are those of `guessed`.
+    """
+    if task.numeric:
+        return {"variance": variance(labels)}
+    if task.plain and not task.multi_label:
+        if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
+            # Windows that overlap: each label counts once.
+            labels = np.concatenate([labels[:, 0], labels[-1, 1:]])
+        return {"majority": float(np.bincount(labels.ravel()).max() / labels.size)}
+    best, loss = guessed(task, labels, classes)
+    return {"majority": best, "guessing_loss": loss}
+
+
+def variance(targets: np.ndarray) -> float:
+    """Return the mean squared error of the mean of targets, (examples, targets): a mean over both axes."""
+    return float(np.asarray(targets, np.float64).var(0).mean())
+
+
 def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]:
     """Return the best score and the least loss of a model with the same outputs for all examples.
 

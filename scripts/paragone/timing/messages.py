@@ -1,4 +1,4 @@
-"""What the coordinator of a contest and a worker say to each other, over the worker's standard input.
+"""The messages between the coordinator of a contest and a worker, over the worker's standard input.
 
 That is a socket, so that nobody else can speak on it, and either end learns at once that the other has ended.
 """
@@ -11,29 +11,29 @@ import msgspec
 
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.typed_json import Count, Part, Whole
-from paragone.records.run_record import FirstSteps, Model, Positive, Process
+from paragone.records.run_record import FirstSteps, Positive, Process, TrainedModel
 
 
 class Turn(Part, frozen=True):
-    """Of the coordinator: train an epoch of one step, then one of so many more; 0 ends the contest."""
+    """The coordinator's order: train an epoch of one step, then one of `steps` more; 0 ends the contest."""
 
     steps: Whole
 
 
 class Ready(Part, frozen=True, tag=True):
-    """Of a worker: it is built, warm, and has taken its first steps."""
+    """A worker's reply: it is built, warm, and has taken its first steps."""
 
     process: Process
-    model: Model
+    model: TrainedModel
     devices: Devices
     modes: Modes
     first_steps: FirstSteps | None
 
 
 class Trained(Part, frozen=True, tag=True):
-    """Of a worker: what the epoch of one step took (`first`), and the epoch of so many more (`seconds`).
+    """A worker's reply: seconds of the epoch of one step (`first`), and of the epoch of `steps` more.
 
-    `updates`, `batches`: in both, see `contest_record.Window`.
+    `updates`, `batches`: in both epochs, see `contest_record.Window`.
     """
 
     steps: Count
@@ -44,14 +44,14 @@ class Trained(Part, frozen=True, tag=True):
 
 
 class Ended(Part, frozen=True, tag=True):
-    """Of a worker: its state is restored; what it has used."""
+    """A worker's reply: its state is restored; the process has what it has used."""
 
     process: Process
     restored: bool
 
 
 class Failed(Part, frozen=True, tag=True):
-    """Of a worker: it cannot go on, for a reason that is a result."""
+    """A worker's reply: it cannot go on, for a reason that is a result."""
 
     status: str
     reason: str
@@ -61,7 +61,7 @@ Reply = Ready | Trained | Ended | Failed
 
 
 def link() -> Connection:
-    """A worker's end of the socket; what else reads standard input finds nothing."""
+    """Return a worker's end of the socket; standard input is then empty for all else."""
     connection = Connection(os.dup(0))
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)

@@ -29,14 +29,15 @@ from paragone.workers.worker_failure import judge, processes
 
 QUIET = 0.01  # share of a core that the sleeping variants may use
 SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
-READY = 600.0  # seconds that a variant may take to get ready
-PATIENCE = 60.0  # seconds that a window may take beyond ten times its length
+PATIENCE = (
+    600.0  # seconds that a variant may take to get ready, and a window beyond ten times its length
+)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass
-class Variant:
-    """A variant as the coordinator sees it: its processes, the sockets to them, and what is known of it.
+class LiveVariant:
+    """A variant as the coordinator sees it: its state, its processes, and the sockets to them.
 
     `meeting`: the folder where its workers meet. `line`: the command of each worker.
     """
@@ -51,23 +52,28 @@ class Variant:
 
     @property
     def playing(self) -> bool:
-        """Whether its processes live and nothing has failed."""
+        """Return whether its processes live and nothing has failed."""
         return bool(self.children)
 
     def cpu_seconds(self) -> float:
-        """CPU time of its processes so far, to the microsecond."""
+        """Return the CPU time of its processes so far, to the microsecond."""
         return sum(_cpu_seconds(child.process.pid) for child in self.children)
 
 
 class Turns(AbstractContextManager["Turns"]):
     """A contest. As a context it ends the processes of all variants.
 
-    `cores`: of every variant, which are the same. `seed`: decides the orders. `rounds`: turns of each
+    `cores`: those that all variants share. `seed`: decides the orders. `rounds`: number of turns of each
     variant. `length`: seconds of a turn.
     """
 
     def __init__(
-        self, variants: list[Variant], cores: Sequence[int], seed: int, rounds: int, length: float
+        self,
+        variants: list[LiveVariant],
+        cores: Sequence[int],
+        seed: int,
+        rounds: int,
+        length: float,
     ) -> None:
         self.variants, self._cores = variants, cores
         self._rounds, self._length = rounds, length
@@ -94,7 +100,7 @@ class Turns(AbstractContextManager["Turns"]):
         for index in group:
             self._start(self.variants[index])
         for variant in self._playing():
-            self._answers(variant, READY)
+            self._answers(variant, PATIENCE)
             if variant.playing:
                 self._note_ready(variant)
         self.ready_seconds += time.perf_counter() - begin
@@ -109,7 +115,7 @@ class Turns(AbstractContextManager["Turns"]):
         for variant in self._playing():
             self._finish(variant)
 
-    def _start(self, variant: Variant) -> None:
+    def _start(self, variant: LiveVariant) -> None:
         spec = variant.state.spec
         ends = [socket.socketpair() for _ in range(spec.workers)]
         variant.memory = limits.memory_counts()
@@ -124,10 +130,10 @@ class Turns(AbstractContextManager["Turns"]):
         for _, theirs in ends:
             theirs.close()
 
-    def _playing(self) -> list[Variant]:
+    def _playing(self) -> list[LiveVariant]:
         return [variant for variant in self.variants if variant.playing]
 
-    def _note_ready(self, variant: Variant) -> None:
+    def _note_ready(self, variant: LiveVariant) -> None:
         first = variant.replies[0]
         assert isinstance(first, Ready)
         variant.state = replace(
@@ -139,7 +145,7 @@ class Turns(AbstractContextManager["Turns"]):
             processes=[reply.process for reply in variant.replies if isinstance(reply, Ready)],
         )
 
-    def _calibrate(self, variant: Variant) -> None:
+    def _calibrate(self, variant: LiveVariant) -> None:
         """Find how many steps fill a window, by turns that grow until one is half as long.
 
         The turn with the fastest steps says how long a step takes, and never the first one alone, which pays
@@ -148,18 +154,18 @@ class Turns(AbstractContextManager["Turns"]):
         steps, fastest = 1, math.inf
         while turn := self._turn(variant, steps):
             is_first, fastest = math.isinf(fastest), min(fastest, turn.seconds / (1 + steps))
-            wanted = max(1, round(self._length / fastest))
-            variant.state = replace(variant.state, steps=wanted)
-            if wanted <= 2 * steps and not is_first:
+            fitting = max(1, round(self._length / fastest))
+            variant.state = replace(variant.state, steps=fitting)
+            if fitting <= 2 * steps and not is_first:
                 return
-            steps = min(wanted, 4 * steps)
+            steps = min(fitting, 4 * steps)
 
     def _window(self, number: int, index: int) -> None:
         variant = self.variants[index]
         assert variant.state.steps is not None
         self._settle()
-        others = [other for other in self._playing() if other is not variant]
-        before = variant.cpu_seconds(), sum(other.cpu_seconds() for other in others)
+        sleepers = [other for other in self._playing() if other is not variant]
+        before = variant.cpu_seconds(), sum(sleeper.cpu_seconds() for sleeper in sleepers)
         mark = self._host.mark()
         turn = self._turn(variant, variant.state.steps)
         if turn is None:
@@ -167,7 +173,7 @@ class Turns(AbstractContextManager["Turns"]):
         (host,) = self._host.since(mark)
         turns = [reply for reply in variant.replies if isinstance(reply, Trained)]
         working = variant.cpu_seconds() - before[0]
-        sleeping = sum(other.cpu_seconds() for other in others) - before[1]
+        sleeping = sum(sleeper.cpu_seconds() for sleeper in sleepers) - before[1]
         self.windows.append(
             Window(
                 round=number,
@@ -178,8 +184,8 @@ class Turns(AbstractContextManager["Turns"]):
                 working=working,
                 sleeping=max(0.0, sleeping),
                 host=replace(host, run=working),
-                updates=min(each.updates for each in turns),
-                batches=min(each.batches for each in turns),
+                updates=min(reply.updates for reply in turns),
+                batches=min(reply.batches for reply in turns),
             )
         )
 
@@ -194,16 +200,16 @@ class Turns(AbstractContextManager["Turns"]):
                 return
             before = now
 
-    def _turn(self, variant: Variant, steps: int) -> Trained | None:
-        """Let a variant train so many steps; what its first worker timed, None if it failed."""
+    def _turn(self, variant: LiveVariant, steps: int) -> Trained | None:
+        """Let a variant train `steps`; return what its first worker timed, None if it failed."""
         if variant.playing:
             self._tell(variant, Turn(steps))
             self._answers(variant, 10 * self._length + PATIENCE)
         first = variant.replies[0] if variant.playing else None
         return first if isinstance(first, Trained) else None
 
-    def _finish(self, variant: Variant) -> None:
-        """End a variant whose turns are over: it has restored its state, and says what it has used."""
+    def _finish(self, variant: LiveVariant) -> None:
+        """End a variant after its last turn: it restores its state, and reports what it has used."""
         self._answers(variant, PATIENCE)
         ended = [reply for reply in variant.replies if isinstance(reply, Ended)]
         if variant.playing and len(ended) == len(variant.links):
@@ -214,16 +220,16 @@ class Turns(AbstractContextManager["Turns"]):
             )
         self._end(variant)
 
-    def _end(self, variant: Variant) -> None:
+    def _end(self, variant: LiveVariant) -> None:
         supervisor.end(variant.children)
         variant.children, variant.links = [], []
 
-    def _tell(self, variant: Variant, turn: Turn) -> None:
+    def _tell(self, variant: LiveVariant, turn: Turn) -> None:
         for link in variant.links:
             with suppress(OSError):  # of a worker that has ended: `_answers` finds out why
                 send(link, turn)
 
-    def _answers(self, variant: Variant, seconds: float) -> None:
+    def _answers(self, variant: LiveVariant, seconds: float) -> None:
         """Wait for the reply of every worker of a variant; one that fails ends the variant."""
         replies: dict[int, Reply] = {}
         end = time.monotonic() + seconds
@@ -247,8 +253,8 @@ class Turns(AbstractContextManager["Turns"]):
                 replies[rank] = reply
         variant.replies = [replies[rank] for rank in range(len(variant.links))]
 
-    def _judge(self, variant: Variant, child: supervisor.Child) -> None:
-        """The status of a variant of which a worker has ended without a word."""
+    def _judge(self, variant: LiveVariant, child: supervisor.Child) -> None:
+        """Find the status of a variant whose worker has ended without a message."""
         child.process.wait()
         supervisor.end(variant.children)
         full = limits.memory_was_full(variant.memory)
@@ -256,7 +262,7 @@ class Turns(AbstractContextManager["Turns"]):
         try:
             status, reason = judge(child, workers, variant.meeting, memory_was_full=full)
         except UserError as error:
-            # Of a run that has not met yet, a full memory is no result; here it is.
+            # A full memory before the workers have met is no result of a run; here it is one.
             killed = child.status == -signal.SIGKILL
             status, reason = "out_of_memory" if full and killed else "failed", str(error)
         except SystemExit:
@@ -264,18 +270,18 @@ class Turns(AbstractContextManager["Turns"]):
             status, reason = "failed", f"its worker ended with status {child.status}: {lines[-1]}"
         self._fail(variant, status, reason or status)
 
-    def _fail(self, variant: Variant, status: str, reason: str) -> None:
+    def _fail(self, variant: LiveVariant, status: str, reason: str) -> None:
         name = variant.state.spec.name
         print(f"[{name}] {status}: {reason}", flush=True)
-        known = variant.state.processes
+        members = variant.state.processes
         with suppress(OSError):
-            known = known or processes(variant.meeting, variant.state.spec.workers)
+            members = members or processes(variant.meeting, variant.state.spec.workers)
         self._end(variant)
-        variant.state = replace(variant.state, status=status, reason=reason, processes=known)
+        variant.state = replace(variant.state, status=status, reason=reason, processes=members)
 
 
 def _cpu_seconds(pid: int) -> float:
-    """CPU time of a process and all its threads, by the kernel's clock of that process."""
+    """Return the CPU time of a process and all its threads, by the kernel's clock of that process."""
     clock = ctypes.c_int()
     if _libc.clock_getcpuclockid(pid, ctypes.byref(clock)):
         return 0.0

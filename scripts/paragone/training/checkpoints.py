@@ -1,9 +1,9 @@
 """Checkpoints of one run, in a folder that is no declared output, since Snakemake deletes those on failure.
 
 A checkpoint is a folder "epoch-0003" that appears by a rename after all in it is on the disk, so it is
-complete or not there. It has the digests of its files: one that is damaged all the same is passed over for
-the one before, which is kept for that. What a network's folder does not show yet is waited for. A lock
-excludes a second trainer: an orphan of a killed Snakemake may still train.
+complete or not there. It has the digests of its files: a damaged one is passed over for the one before, which
+is kept for that. A file that a network's folder does not show yet is waited for. A lock excludes a second
+trainer: an orphan of a killed Snakemake may still train.
 """
 
 import errno
@@ -25,7 +25,7 @@ from paragone.base.locks import Held, Lock
 from paragone.workers.rendezvous import Rendezvous
 
 PROGRESS, DIGESTS = "progress.json", "digests.json"
-KEPT = 2  # the newest, and the one before
+NUMBER = 2  # of checkpoints: the newest, and the one before
 LATE = 30.0  # seconds in which a network's folder shows what another host has written, as in profiles/slurm
 POLL = 0.2  # seconds between two looks at it
 ALONE = Rendezvous(None, workers=1, timeout=0)
@@ -78,27 +78,27 @@ class Checkpoints:
             if self._meeting.rank == 0:
                 write_bytes(msgspec.json.encode(progress), unfinished / PROGRESS, durable=False)
                 files = [path for path in unfinished.rglob("*") if path.is_file()]
-                found = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
-                write_json(found, unfinished / DIGESTS, durable=False)
+                digests = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
+                write_json(digests, unfinished / DIGESTS, durable=False)
                 sync_tree(unfinished)
         if self._meeting.rank > 0:
             shutil.rmtree(unfinished)
             return
         unfinished.rename(self._at(epoch))
         sync(self._folder)
-        for each in self._epochs()[:-KEPT]:
-            shutil.rmtree(self._at(each))
+        for earlier in self._epochs()[:-NUMBER]:
+            shutil.rmtree(self._at(earlier))
 
     def last(self, kind: type[Kind]) -> Saved[Kind] | None:
-        """The newest undamaged checkpoint, the same on every rank, its progress as a `kind`; or None."""
-        own = self._newest_undamaged() if self._meeting.rank == 0 else None
-        epoch = self._meeting.meet("checkpoint", {"epoch": own})[0]["epoch"]
+        """Return the newest undamaged checkpoint, the same on every rank, or None; `kind`: its progress."""
+        newest = self._newest_undamaged() if self._meeting.rank == 0 else None
+        epoch = self._meeting.meet("checkpoint", {"epoch": newest})[0]["epoch"]
         if epoch is None:
             return None
         folder = self._at(epoch)
-        if self._meeting.rank > 0 and (found := damage(folder)):
+        if self._meeting.rank > 0 and (fault := damage(folder)):
             raise UserError(
-                f"{folder}: {found}, as rank {self._meeting.rank} sees it; rank 0 sees all of it: look at "
+                f"{folder}: {fault}, as rank {self._meeting.rank} sees it; rank 0 sees all of it: look at "
                 "how their hosts mount it, then run again"
             )
         content = (folder / PROGRESS).read_bytes()
@@ -118,17 +118,17 @@ class Checkpoints:
         )
 
     def _newest_undamaged(self) -> int | None:
-        """Delete those that are damaged and newer: the run makes them again."""
+        """Return the newest undamaged epoch; delete the damaged ones after it, which the run makes again."""
         for epoch in reversed(self._epochs()):
-            if (found := damage(self._at(epoch))) is None:
+            if (fault := damage(self._at(epoch))) is None:
                 return epoch
-            print(f"warning: {self._at(epoch)}: {found}; going back one checkpoint", flush=True)
+            print(f"warning: {self._at(epoch)}: {fault}; going back one checkpoint", flush=True)
             shutil.rmtree(self._at(epoch))
         return None
 
 
 def damage(checkpoint: Path) -> str | None:
-    """What of a checkpoint is not as it was written, or None. Raises `OSError` if it cannot be read.
+    """Return what of a checkpoint is not as it was written, or None. Raises `OSError` if it cannot be read.
 
     A file that is absent, or stale, may be seen later: it has `LATE` seconds.
     """

@@ -5,8 +5,8 @@ The kernel measures the same process independently: see the rule `clock-sum`.
 
 import time
 
-from paragone.base.clock_names import PARTS
 from paragone.machine.process_entry import age
+from paragone.records.run_record import CLOCK_PARTS
 
 
 class Ledger:
@@ -16,7 +16,7 @@ class Ledger:
         now = time.perf_counter()
         self.mark = now - age(now)
         self._part = "imports"
-        self.seconds = dict.fromkeys(PARTS, 0.0)
+        self.seconds = dict.fromkeys(CLOCK_PARTS, 0.0)
 
     def switch(self, part: str) -> float:
         """End the current window, begin one of `part`; return the length of the ended one, seconds."""

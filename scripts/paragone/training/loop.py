@@ -34,9 +34,9 @@ from paragone.records.run_record import (
     Activity,
     Epoch,
     FirstSteps,
-    Model,
     Process,
     RunRecord,
+    TrainedModel,
 )
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
@@ -48,8 +48,8 @@ from paragone.training.results import SAMPLES, data_read
 class Worker:
     """What one worker of a run or of a contest works with.
 
-    `processes`: those of this start, one a rank; every rank does the same. `threads`: for the framework.
-    `host`: counts what this host does meanwhile. `expected_steps`: the file of the reference's first steps.
+    `processes`: those of this start, one per rank. `threads`: how many the framework has. `host`: counts what
+    this host does meanwhile. `expected_steps`: the file of the reference's first steps.
     """
 
     engine: Engine
@@ -65,8 +65,8 @@ class Worker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Worker):
-    """A worker that trains to the end: also where its checkpoints are."""
+class TrainingRun(Worker):
+    """A worker that trains to the end, with its checkpoints."""
 
     checkpoints: Checkpoints
 
@@ -75,8 +75,8 @@ class Run(Worker):
 class Result:
     """What training has measured.
 
-    `record`: without schedule and clocks; its last processes are those of this start. `probabilities`:
-    of the first test examples, (n, classes). `peak_device_bytes`: of the epochs.
+    `record`: has no schedule and no clocks; its last processes are those of this start. `probabilities`:
+    those of the first test examples, (n, classes). `peak_device_bytes`: the peak in the epochs.
     """
 
     record: RunRecord
@@ -84,8 +84,8 @@ class Result:
     peak_device_bytes: int | None = None
 
 
-class Trained(Part, frozen=True):
-    """What a checkpoint keeps of a run: `seconds` by part of `clock_names.PARTS`, over all starts."""
+class RunState(Part, frozen=True):
+    """What a checkpoint keeps of a run; `seconds`: by part of `run_record.CLOCK_PARTS`, over all starts."""
 
     epochs: list[Epoch]
     processes: list[Process]
@@ -101,7 +101,7 @@ class _Measured:
     epochs: list[Activity] = field(default_factory=list)
 
 
-def train(run: Run) -> Result:
+def train(run: TrainingRun) -> Result:
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
@@ -131,21 +131,20 @@ def train(run: Run) -> Result:
 
 
 def failure_of(engine: Engine, error: Exception) -> tuple[str, str] | None:
-    """Status and reason of an error that is a result; None for any other.
+    """Return status and reason of an error that is a result; None for any other.
 
-    Results are devices that are not there, a full memory, and an operation without the kernel that was asked
-    for.
+    Results are absent devices, a full memory, and an operation without the kernel that the run needs.
     """
     if isinstance(error, Unavailable):
         return "unavailable", str(error)
     if isinstance(error, MemoryError) or engine.out_of_memory(error):
         lines = [line.strip() for line in str(error).splitlines()]
-        speaking = (one for one in lines if "alloc" in one.lower() or says_memory_is_full(one))
-        return "out_of_memory", next(speaking, "the host's memory is full")
+        naming = (line for line in lines if "alloc" in line.lower() or says_memory_is_full(line))
+        return "out_of_memory", next(naming, "the host's memory is full")
     return ("unsupported", first_sentence(error)) if engine.unsupported(error) else None
 
 
-def _train(run: Run, result: Result, measured: _Measured) -> None:
+def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     record = result.record
     examples, task = train_examples(dataset, spec), spec.workload.task
@@ -156,7 +155,7 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
     record.first_steps = warm_up(run)
     engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
     ledger.switch("checkpoint")
-    if saved := run.checkpoints.last(Trained):
+    if saved := run.checkpoints.last(RunState):
         engine.load(saved.folder)
         ledger.add(saved.progress.seconds)
         record.epochs = saved.progress.epochs
@@ -172,15 +171,15 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
             record.status = "diverged"
             record.reason = f"the training loss of epoch {epoch.epoch} is {shown}"
             break
-        target, found = spec.workload.target, time_to_target(record)
-        if target and target.stop and found and found.reached:
+        target, time = spec.workload.target, time_to_target(record)
+        if target and target.stop and time and time.reached:
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
             here = _processes(run, measured)
             here[run.world.rank] = process_entry.ending(here[run.world.rank], ledger.mark)
-            done = Trained(record.epochs, [*earlier, *here], ledger.seconds)
-            run.checkpoints.save(epoch.epoch, engine.save, done)
+            state = RunState(record.epochs, [*earlier, *here], ledger.seconds)
+            run.checkpoints.save(epoch.epoch, engine.save, state)
     result.peak_device_bytes = engine.peak_device_memory()
     ledger.switch("other")
     record.model = replace(model, final_weights=digest(engine.weights()))
@@ -189,8 +188,8 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
         result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
 
 
-def build(worker: Worker) -> tuple[Model, Modes]:
-    """Build the engine and give it the initial weights; the model, and the modes in force.
+def build(worker: Worker) -> tuple[TrainedModel, Modes]:
+    """Build the engine and give it the initial weights; return the model, and the modes in force.
 
     Raises as `train` does.
     """
@@ -201,11 +200,13 @@ def build(worker: Worker) -> tuple[Model, Modes]:
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
     weights, initializer = starting(engine.weights(), spec, worker.pretrained)
     engine.set_weights(weights)
-    return Model(parameter_count(weights), initializer, digest(weights), None), engine.modes()
+    return TrainedModel(
+        parameter_count(weights), initializer, digest(weights), None
+    ), engine.modes()
 
 
 def warm_up(worker: Worker) -> FirstSteps | None:
-    """Compile, and judge the first steps if the reference has taken them; the engine's state is unchanged."""
+    """Compile, and judge the first steps if the reference has taken them; keep the engine's state."""
     engine, spec, ledger = worker.engine, worker.spec, worker.ledger
     ledger.switch("compilation")
     for size in batch_sizes(worker.dataset, spec):
@@ -217,19 +218,16 @@ def warm_up(worker: Worker) -> FirstSteps | None:
     return _first_steps(worker, worker.expected_steps)
 
 
-def _processes(run: Run, measured: _Measured) -> list[Process]:
-    """The processes of this start, this one with what it has measured."""
+def _processes(run: TrainingRun, measured: _Measured) -> list[Process]:
+    """Return the processes of this start; the entry of this process has what it has measured."""
     here = [replace(process, first_epoch=measured.first_epoch) for process in run.processes]
-    here[run.world.rank] = replace(
-        here[run.world.rank],
-        modes=measured.modes,
-        epochs=[*measured.epochs],
-    )
+    rank = run.world.rank
+    here[rank] = replace(here[rank], modes=measured.modes, epochs=[*measured.epochs])
     return here
 
 
 def _first_steps(worker: Worker, expected: Path) -> FirstSteps:
-    """The parity gate's verdict on the first steps; the engine's state is unchanged."""
+    """Return the parity gate's verdict on the first steps; keep the engine's state."""
     engine = worker.engine
     before = engine.snapshot()
     verdict = first_steps.compared(
@@ -246,9 +244,9 @@ def _finite(value: float) -> float | None:
 
 
 def _epochs(
-    run: Run, steps: int, progress: Progress, done: int, activity: list[Activity]
+    run: TrainingRun, steps: int, progress: Progress, done: int, activity: list[Activity]
 ) -> Iterator[tuple[Epoch, float]]:
-    """Train and evaluate the epochs after the first `done`; each with its training loss, finite or not.
+    """Train and evaluate the epochs after the first `done`; yield each with its training loss, finite or not.
 
     The device is idle at both edges of every timed part. What the host did is added to `activity`.
     """

@@ -29,13 +29,13 @@ from paragone.parity.first_steps import GROUPS
 from paragone.records.run_record import MeasuringProcess, Process, RunRecord
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.loop import Run, train
+from paragone.training.loop import TrainingRun, train
 
 LEAST = 2  # examples of a replica in a step of the gate: batch norm needs two
 
 
 def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
-    """The arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
+    """Return the arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
 
     If the backend cannot run here, or not this workload, the only array is `unavailable`, the reason. Raises
     `UserError` for a data set of too few examples.
@@ -52,10 +52,10 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
 
 
 def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
-    """The specification of the gate's run and its data: the first examples, so many that a part of a batch is
-    left over in each split.
+    """Return the specification of the gate's run and its data, the first examples.
 
-    The batch is smaller where the data set has fewer examples. Raises `UserError` if it has too few for any.
+    In each split a part of a batch is left over. The batch is smaller where the data set has fewer examples.
+    Raises `UserError` if it has too few for any batch.
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
     train, test = train_examples(dataset, spec), len(dataset.test_labels)
@@ -84,7 +84,7 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
 
 
 def _within(workload: Workload, examples: int) -> Workload:
-    """The workload with a buffer and an evaluation of so many examples at most, fewer than there are."""
+    """Return the workload with a buffer and an evaluation of at most `examples`, fewer than there are."""
     evaluation = workload.evaluation
     if evaluation and evaluation.first:
         evaluation = replace(evaluation, first=min(evaluation.first, examples))
@@ -97,23 +97,23 @@ def _within(workload: Workload, examples: int) -> Workload:
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
     if spec.backend.engine == "reference":
-        found = reference.observed(spec, dataset, pretrained)
+        double = reference.observed(spec, dataset, pretrained)
         single = reference.observed(replace(spec, precision="float32"), dataset, pretrained)
-        by_group = rounding(Observation.of(single), Observation.of(found))
-        return found | {f"rounding/{group}": value for group, value in by_group.items()}
+        by_group = rounding(Observation.of(single), Observation.of(double))
+        return double | {f"rounding/{group}": value for group, value in by_group.items()}
     with tempfile.TemporaryDirectory() as folder:
         plain = _Subject(
             reference.without_dropout(spec), dataset, pretrained, Path(folder, "plain")
         )
-        found = plain.trained()
+        arrays = plain.trained()
         if spec.workload.dropout:
             dropping = _Subject(_still(spec), dataset, pretrained, Path(folder, "dropping"))
-            found |= dropping.dropped(found, plain)
-    return found
+            arrays |= dropping.dropped(arrays, plain)
+    return arrays
 
 
 def _still(spec: Spec) -> Spec:
-    """Two epochs at a learning rate of 0, at which losses depend on batches and draws alone."""
+    """Return the specification with two epochs at a rate of 0: losses depend on batches and draws alone."""
     workload = replace(spec.workload, learning_rate=LearningRate(base=0))
     return replace(spec, workload=workload, epochs=2)
 
@@ -133,7 +133,7 @@ class _Subject:
         self.evaluated: Weights = {}
         folder.mkdir()
         self._quicken()
-        self._run = Run(
+        self._run = TrainingRun(
             engine=self.engine,
             spec=spec,
             dataset=dataset,
@@ -142,12 +142,12 @@ class _Subject:
             processes=[_process(spec, dataset)],
             host=HostWatch([os.getpid()]),
             pretrained=pretrained,
-            expected_steps=_asking_for_a_step(folder),
+            expected_steps=_one_step(folder),
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
         )
 
     def _quicken(self) -> None:
-        """Record the first weights that the engine is given; skip work whose result the gate does not use."""
+        """Record the first weights that the engine gets; skip work whose result the gate does not use."""
         right = self.engine.set_weights
 
         def set_weights(weights: Weights) -> None:
@@ -167,7 +167,7 @@ class _Subject:
         return record
 
     def trained(self) -> Weights:
-        """Train to the end, once more from the last checkpoint, and take one pass on the initial weights."""
+        """Train to the end, once more from the last checkpoint, then take one pass on the initial weights."""
         engine, spec = self.engine, self.spec
         record = self._train()
         weights = engine.weights()
@@ -202,8 +202,11 @@ class _Subject:
             **{f"weights/{name}": values for name, values in moved.items()},
         }
 
-    def dropped(self, found: Weights, plain: "_Subject") -> Weights:
-        """Repeat the last evaluation with dropout, add to `found` what depends on no framework's draws."""
+    def dropped(self, arrays: Weights, plain: "_Subject") -> Weights:
+        """Repeat the last evaluation with dropout; return what depends on no framework's draws.
+
+        `arrays`: those of the run without dropout, `plain`.
+        """
         looped = _metrics(self._train(), "train")[:, 0]
         engine = self.engine
         engine.set_weights(plain.evaluated)
@@ -211,21 +214,21 @@ class _Subject:
         after = engine.evaluate(tested, len(tested))
         again = [[after.loss, after.score]]
         return {
-            "evaluation": np.concatenate([found["evaluation"], again]),
+            "evaluation": np.concatenate([arrays["evaluation"], again]),
             "dropout/looped": looped,
-            **reference.dropped(engine, self.spec, self.dataset, self.start, found["logits"]),
+            **reference.dropped(engine, self.spec, self.dataset, self.start, arrays["logits"]),
         }
 
 
 def _metrics(record: RunRecord, split: str) -> np.ndarray:
-    """Rows of loss and score of the epochs; what is not finite is NaN."""
+    """Return loss and score of each epoch, (epochs, 2); NaN where they are not finite."""
     rows, score = map(asdict, record.epochs), record.spec.workload.task.score
-    made = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for row in rows]
-    return np.array(made, np.float64)
+    pairs = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for row in rows]
+    return np.array(pairs, np.float64)
 
 
-def _asking_for_a_step(folder: Path) -> Path:
-    """A file of first steps that lets a run take one; what comes of it is compared in the end."""
+def _one_step(folder: Path) -> Path:
+    """Return a file of first steps that lets a run take one; its effect is compared in the end."""
     path = folder / "first_steps.npz"
     write(
         {
@@ -256,7 +259,7 @@ def _process(spec: Spec, dataset: data.Dataset) -> Process:
 
 
 def failed(reason: str) -> Weights:
-    """The content of the file of a probe that failed."""
+    """Return the content of the file of a probe that failed."""
     return {"failed": np.array(reason)}
 
 

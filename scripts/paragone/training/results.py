@@ -8,12 +8,19 @@ import numpy as np
 
 from paragone.base import typed_json
 from paragone.base.atomic_files import writing
-from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
-from paragone.data import Dataset, drawable, variance
+from paragone.data import Dataset, drawable
 from paragone.data.batches import train_examples
-from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
-from paragone.tasks.reference import guessed
+from paragone.records.run_record import (
+    COLD_PARTS,
+    Clocks,
+    ColdClocks,
+    DataRead,
+    Epoch,
+    Place,
+    RunRecord,
+)
+from paragone.tasks.reference import chance_levels
 from paragone.workers.jobs import RunJob
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
@@ -25,31 +32,27 @@ def write_record(
 ) -> None:
     """Complete a run's record with data, schedule and clocks; check and write it.
 
-    `job`: has the path and the place in the schedule. `seconds`: of each part of
-    `clock_names.PARTS`, summed over the starts of rank 0; None when the process that measured them is gone.
+    `job`: has the path and the place in the schedule. `seconds`: by part of `run_record.CLOCK_PARTS`, summed
+    over the starts of rank 0; None if the process that measured is gone.
     """
     result.data = data_read(dataset, result.spec)
-    result.schedule = Schedule(job.place, job.places) if job.place and job.places else None
+    result.schedule = Place(job.place, job.places) if job.place and job.places else None
     result.clocks = clocks(seconds, result.epochs) if seconds else None
     typed_json.write(typed_json.sealed(result), job.record)
 
 
 def data_read(dataset: Dataset, spec: Spec) -> DataRead:
-    """What a run reads of its data set."""
+    """Return what a run reads of its data set."""
     examples = train_examples(dataset, spec)
     labels = {"train": dataset.train_labels[:examples], "test": dataset.test_labels}
     task = spec.workload.task
-    found: dict[str, Any] = {}
-    for split, each in labels.items():
-        if task.numeric:
-            found[f"{split}_variance"] = variance(each)
-        elif task.plain and not task.multi_label:
-            found[f"{split}_majority"] = _majority(each)
-        else:
-            best, loss = guessed(task, each, dataset.outputs)
-            found |= {f"{split}_majority": best, f"{split}_guessing_loss": loss}
+    facts: dict[str, Any] = {
+        f"{split}_{name}": value
+        for split in labels
+        for name, value in chance_levels(task, labels[split], dataset.outputs).items()
+    }
     if not (task.numeric or task.multi_label) and dataset.test_labels.ndim > 1:
-        found["positions"] = dataset.test_labels[0].size
+        facts["positions"] = dataset.test_labels[0].size
     return DataRead(
         dataset=dataset.name,
         source=dataset.source,
@@ -58,27 +61,20 @@ def data_read(dataset: Dataset, spec: Spec) -> DataRead:
         train_examples=examples,
         test_examples=spec.tested_examples(len(dataset.test_labels)),
         input_shape=list(dataset.train_inputs.shape[1:]),
-        **found,
+        **facts,
     )
 
 
 def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
-    """The clocks that epochs do not hold; the time of one that a full memory has ended is `other`."""
+    """Return the clocks that epochs do not hold; `other` has the time of an epoch that was not finished."""
     unfinished = seconds["train"] + seconds["evaluate"]
     unfinished -= math.fsum(epoch.train_seconds + epoch.evaluate_seconds for epoch in epochs)
     return Clocks(
-        cold=ColdClocks(**{part: seconds[part] for part in COLD}),
+        cold=ColdClocks(**{part: seconds[part] for part in COLD_PARTS}),
         checkpoint=seconds["checkpoint"],
         first_steps=seconds["first_steps"],
         other=seconds["other"] + unfinished,
     )
-
-
-def _majority(labels: np.ndarray) -> float:
-    if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
-        # Of windows that overlap: each label once.
-        labels = np.concatenate([labels[:, 0], labels[-1, 1:]])
-    return float(np.bincount(labels.ravel()).max() / labels.size)
 
 
 def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:
