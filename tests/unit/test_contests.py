@@ -26,7 +26,7 @@ from paragone.config.plan import Plan
 from paragone.records.contest_record import Contest, ContestsRecord
 from paragone.reporting.answers import of_contests
 from paragone.timing.messages import Trained
-from paragone.timing.turns import Turns, Variant
+from paragone.timing.turns import LiveVariant, Turns
 
 ASKED = {
     "workload": "fashion-cnn",
@@ -259,8 +259,8 @@ def test_a_variant_runs_with_the_python_of_its_environment(tmp_path):
 def test_a_window_has_as_many_steps_as_fill_it(monkeypatch, tmp_path, step, delays, fewest, most):
     """`step`: seconds of each; `delays`: of what else the turns take, in order."""
     (held,) = record_of({"torch": [[100.0]]}).contests
-    variant = Variant(held.contestants[0], tmp_path, [])
-    monkeypatch.setattr(Variant, "playing", True)
+    variant = LiveVariant(held.contestants[0], tmp_path, [])
+    monkeypatch.setattr(LiveVariant, "playing", True)
     left = [*delays]
 
     def turn(self, variant, steps):
