@@ -36,9 +36,8 @@ PROTOCOLS = {
     "nadam": _of({"name": "nadam", **ADAM, **DECAY}, {"base": 0.01}),
     "nadam-pytorch": _of({"name": "nadam", **ADAM, **DECAY, "rule": "pytorch"}, {"base": 0.01}),
     "nadam-keras-2": _of(NADAM | {"rule": "keras-2"}, {"base": 1 / 128}, "reuters-cnn"),
-    "rmsprop": _of({"name": "rmsprop", "rho": 0.9, "epsilon": 1e-4, **DECAY}, {"base": 0.01}),
-    "rmsprop-pytorch": _of(
-        {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-3, "momentum": 0.5, "rule": "pytorch"}, STEPS
+    "rmsprop": _of(
+        {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-3, "momentum": 0.5, **DECAY}, STEPS
     ),
     "adagrad": _of({"name": "adagrad", "initial": 0.1, "epsilon": 1e-2, **DECAY}, {"base": 0.05}),
     # Three channels, each scaled by itself.
@@ -51,9 +50,6 @@ PROTOCOLS = {
     # Narrow, and images enlarged by less.
     "resnet-18": CONFIG["workloads"]["resnet-18"]
     | {"model": {"name": "resnet-18", "width": 4, "resize": 41}},
-    "adagrad-pytorch": _of(
-        {"name": "adagrad", "initial": 0.0, "epsilon": 1e-2, "rule": "pytorch"}, {"base": 0.05}
-    ),
 }
 # Those that a test takes: all, or one of each kind that an engine of PyTorch may get wrong where it compiles.
 # Kinds: rates by epoch and step, augmentation, a partial batch, clipping, gradients of several batches,
@@ -62,7 +58,7 @@ TAKEN = {
     "all": [*PROTOCOLS],
     # PyTorch/XLA enlarges images in single precision: docs/backends.md.
     "but enlarged images": sorted({*PROTOCOLS} - {"resnet-18"}),
-    "kinds": ["loop", "partial", "accumulating", "adamw", "nadam-keras-2", "rmsprop"],
+    "kinds": ["loop", "partial", "accumulating", "adamw", "nadam-keras-2", "adagrad"],
 }
 CONFIGURED = copy.deepcopy(CONFIG)
 CONFIGURED["workloads"] |= PROTOCOLS

@@ -331,10 +331,11 @@ ANYWHERE: Bugs = {
         "all-words-move": optimizer(rule="pytorch"),
         "momenta-of-keras-3": optimizer(rule="keras"),
     },
-    ("rmsprop", "updates"): {"epsilon-beside-the-root": optimizer(rule="pytorch")},
-    ("rmsprop-pytorch", "updates"): {"rmsprop-without-momentum": optimizer(momentum=0.0)},
+    ("rmsprop", "updates"): {
+        "rmsprop-without-momentum": optimizer(momentum=0.0),
+        "epsilon-of-a-tenth": optimizer(epsilon=1e-4),
+    },
     ("adagrad", "updates"): {"sum-from-zero": optimizer(initial=0.0)},
-    ("adagrad-pytorch", "updates"): {"epsilon-under-the-root": optimizer(rule="keras")},
     ("channels", "logits"): {
         "channels-in-another-order": workload(
             lambda right: replace(right, input=replace(right.input, mean=right.input.mean[::-1]))

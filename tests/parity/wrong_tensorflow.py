@@ -100,7 +100,7 @@ WRONG: Bugs = {
     ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
     ("cosine", "updates"): {
         "rates-in-the-velocity": lambda patch, engine: patch.setattr(
-            tensorflow_optimizers, "Sgd", keras.optimizers.SGD
+            tensorflow_optimizers, "TorchSgd", keras.optimizers.SGD
         ),
     },
     ("accumulating", "updates"): {"sum-of-gradients": sum_of_gradients},

@@ -504,14 +504,6 @@ class Rmsprop(Common, kw_only=True):
     rho: Fraction
     epsilon: Positive
     momentum: Fraction = 0.0
-    rule: Rule = "keras"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rule == "keras" and self.momentum:
-            raise ValueError(
-                "has momentum, which is not here by the rule of keras; write rule: pytorch"
-            )
 
 
 class Adagrad(Common, kw_only=True):
@@ -522,7 +514,6 @@ class Adagrad(Common, kw_only=True):
 
     initial: Annotated[float, Meta(ge=0)]
     epsilon: Positive
-    rule: Rule = "keras"
 
 
 # The keys of the project's optimizers; a plugin's may have any.

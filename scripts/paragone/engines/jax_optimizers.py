@@ -20,7 +20,8 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
     """
     parts = [OPTIMIZERS[options["name"]](options)]
     if decay := options.get("weight_decay"):
-        parts.insert(options["name"] == "adamw", optax.add_decayed_weights(decay, mask))
+        place = 1 if options["name"] == "adamw" else 0  # decoupled after, coupled before the rule
+        parts.insert(place, optax.add_decayed_weights(decay, mask))
     if limit := options.get("clip_norm"):
         parts.insert(0, optax.clip_by_global_norm(limit))
     optimizer = optax.chain(*parts) if parts[1:] else parts[0]
@@ -105,28 +106,14 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
 
 
 def _rmsprop(options: Options) -> optax.GradientTransformation:
-    inside = options.get("rule") != "pytorch"
-    scaled = optax.scale_by_rms(options["rho"], options["epsilon"], eps_in_sqrt=inside)
+    scaled = optax.scale_by_rms(options["rho"], options["epsilon"], eps_in_sqrt=False)
     if momentum := options.get("momentum"):
         return optax.chain(scaled, optax.trace(momentum))
     return scaled
 
 
 def _adagrad(options: Options) -> optax.GradientTransformation:
-    if options.get("rule") != "pytorch":
-        return optax.scale_by_rss(options["initial"], options["epsilon"])
-
-    def start(params: optax.Params) -> optax.Updates:
-        return jax.tree.map(lambda array: jnp.full_like(array, options["initial"]), params)
-
-    def update(
-        gradients: optax.Updates, sums: optax.Updates, params: optax.Params | None = None
-    ) -> tuple[optax.Updates, optax.Updates]:
-        sums = jax.tree.map(lambda g, s: s + g**2, gradients, sums)
-        move = jax.tree.map(lambda g, s: g / (jnp.sqrt(s) + options["epsilon"]), gradients, sums)
-        return move, sums
-
-    return optax.GradientTransformation(start, update)
+    return optax.scale_by_rss(options["initial"], options["epsilon"])
 
 
 OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = plugins.extend(

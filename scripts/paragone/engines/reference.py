@@ -268,10 +268,10 @@ def _nadam(
 def _rmsprop(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Hinton's lecture 6e (2012)."""
+    """Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it."""
     rho = options["rho"]
     state["second"] = rho * state["second"] + (1 - rho) * square
-    move = g / _root(options, state["second"])
+    move = g / (state["second"].sqrt() + options["epsilon"])
     state["velocity"] = options.get("momentum", 0.0) * state["velocity"] + move
     return state["velocity"]
 
@@ -279,16 +279,9 @@ def _rmsprop(
 def _adagrad(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Duchi et al. (JMLR 2011), with diagonal matrices."""
+    """Duchi et al. (JMLR 2011), with diagonal matrices and epsilon under the root, as Keras has it."""
     state["sum"] = (state["sum"] if step > 1 else options["initial"]) + square
-    return g / _root(options, state["sum"])
-
-
-def _root(options: dict, square: torch.Tensor) -> torch.Tensor:
-    """The root, with epsilon in it by the rule of Keras, and beside it by that of PyTorch."""
-    epsilon = options["epsilon"]
-    outside = options.get("rule") == "pytorch"
-    return square.sqrt() + epsilon if outside else (square + epsilon).sqrt()
+    return g / (state["sum"] + options["epsilon"]).sqrt()
 
 
 # By optimizer: the function of what the learning rate multiplies in a step; steps count from 1.

@@ -13,7 +13,7 @@ from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]
 # Keys that Keras' optimizers lack, or read otherwise.
-_OWN = ("name", "rule", "deduplicate", "initial", "decays", "accumulate")
+_UNKNOWN = ("name", "rule", "deduplicate", "initial", "decays", "accumulate")
 _CHANGES = ("clip_norm", "weight_decay")
 
 
@@ -24,7 +24,7 @@ def create_optimizer(
     options = workload.optimizer
     name = options["name"]
     if name == "sgd" and not workload.learning_rate.constant:
-        optimizer = _of_keras(options, precision, Sgd)
+        optimizer = _of_keras(options, precision, TorchSgd)
     else:
         optimizer = OPTIMIZERS[name](options, precision)
     if options.get("decays", "all") != "all":
@@ -79,7 +79,7 @@ class Accumulation:
         return means
 
 
-class Changed:
+class ClipAndDecay:
     """Clips gradients and adds the coupled weight decay, once they are summed over replicas.
 
     Keras clips those of each replica, and decouples weight decay.
@@ -102,7 +102,7 @@ class Changed:
         return bool(self.decay) and self._use_weight_decay(variable)  # type: ignore[attr-defined]
 
 
-class Sgd(keras.optimizers.SGD):
+class TorchSgd(keras.optimizers.SGD):
     """The velocity sums gradients, and the learning rate multiplies it, as in PyTorch and optax.
 
     In Keras the velocity sums gradients times their rates: another rule where the rate changes.
@@ -121,7 +121,7 @@ class Sgd(keras.optimizers.SGD):
         self.assign_sub(variable, tf.cast(learning_rate, variable.dtype) * move)
 
 
-class Adam(keras.optimizers.Adam):
+class TorchAdam(keras.optimizers.Adam):
     """Adam of PyTorch, with epsilon added after the bias correction."""
 
     options: Options  # set by `_of_keras`
@@ -136,7 +136,7 @@ class Adam(keras.optimizers.Adam):
         super().update_step(gradient, variable, learning_rate)
 
 
-class RMSprop(keras.optimizers.RMSprop):
+class TorchRmsprop(keras.optimizers.RMSprop):
     """RMSprop of PyTorch, with epsilon outside the root, and the rate outside the momentum."""
 
     def update_step(
@@ -154,7 +154,7 @@ class RMSprop(keras.optimizers.RMSprop):
         self.assign_sub(variable, tf.cast(learning_rate, variable.dtype) * move)
 
 
-class Nadam(keras.optimizers.Nadam):
+class TorchNadam(keras.optimizers.Nadam):
     """Nadam of PyTorch and of Keras 2, with a slower momentum schedule.
 
     In Keras 2 a step updates only those rows of an embedding whose words are in the batch; all moments decay,
@@ -196,24 +196,10 @@ class Nadam(keras.optimizers.Nadam):
         square = second / (1 - tf.cast(beta_2, dtype) ** taken)
         move = mean / (tf.sqrt(square) + tf.cast(self.epsilon, dtype))
         if self.options["rule"] == "keras-2" and isinstance(gradient, tf.IndexedSlices):
-            words = tf.ones_like(gradient.indices, dtype)
-            counts = tf.math.unsorted_segment_sum(words, gradient.indices, variable.shape[0])
+            ones = tf.ones_like(gradient.indices, dtype)
+            counts = tf.math.unsorted_segment_sum(ones, gradient.indices, variable.shape[0])
             move = tf.where(counts[:, None] > 0, move, tf.zeros_like(move))
         self.assign_sub(variable, tf.cast(learning_rate, dtype) * move)
-
-
-class Adagrad(keras.optimizers.Adagrad):
-    """Adagrad of PyTorch, with epsilon outside the root."""
-
-    def update_step(
-        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
-    ) -> None:
-        """Update a weight."""
-        g = tf.convert_to_tensor(gradient)
-        sums = self._accumulators[self._get_variable_index(variable)]
-        self.assign_add(sums, tf.square(g))
-        move = g / (tf.sqrt(tf.convert_to_tensor(sums)) + self.epsilon)
-        self.assign_sub(variable, tf.cast(learning_rate, variable.dtype) * move)
 
 
 _KERAS = {
@@ -221,26 +207,20 @@ _KERAS = {
     "adam": keras.optimizers.Adam,
     "adamw": keras.optimizers.Adam,
     "nadam": keras.optimizers.Nadam,
-    "rmsprop": keras.optimizers.RMSprop,
+    "rmsprop": TorchRmsprop,
     "adagrad": keras.optimizers.Adagrad,
 }
 # By rule, what Keras does not have.
-_OTHERS: dict[str, dict[str, Any]] = {
-    "pytorch": {
-        "adam": Adam,
-        "adamw": Adam,
-        "nadam": Nadam,
-        "rmsprop": RMSprop,
-        "adagrad": Adagrad,
-    },
-    "keras-2": {"nadam": Nadam},
+_RULES: dict[str, dict[str, Any]] = {
+    "pytorch": {"adam": TorchAdam, "adamw": TorchAdam, "nadam": TorchNadam},
+    "keras-2": {"nadam": TorchNadam},
 }
 
 
 def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optimizers.Optimizer:
     name = options["name"]
-    kind = kind or _OTHERS.get(options.get("rule", ""), _KERAS)[name]
-    arguments = {k: v for k, v in options.items() if k not in (*_OWN, *_CHANGES)}
+    kind = kind or _RULES.get(options.get("rule", ""), _KERAS)[name]
+    arguments = {k: v for k, v in options.items() if k not in (*_UNKNOWN, *_CHANGES)}
     if name == "adagrad":
         arguments["initial_accumulator_value"] = options["initial"]
     decay = options.get("weight_decay")
@@ -253,12 +233,11 @@ def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optim
         decay = decay and np.float64(decay)
     if name == "adamw":
         arguments["weight_decay"], decay = decay, None
-    own: Options = {"options": options, "decay": decay}
     changed = any(key in options for key in _CHANGES)
     if kind in _KERAS.values() and not changed:
         return kind(**arguments)
-    bases = (Changed, kind) if changed else (kind,)
-    return type(kind.__name__, bases, own)(**arguments)
+    bases = (ClipAndDecay, kind) if changed else (kind,)
+    return type(kind.__name__, bases, {"options": options, "decay": decay})(**arguments)
 
 
 OPTIMIZERS: dict[str, Callable[[Options, str], keras.optimizers.Optimizer]] = plugins.extend(

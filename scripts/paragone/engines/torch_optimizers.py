@@ -161,8 +161,7 @@ def _nadam(
 def _rmsprop(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    kind = torch.optim.RMSprop if options.get("rule") == "pytorch" else RmspropOfKeras
-    return kind(
+    return torch.optim.RMSprop(
         _groups(options, model),
         alpha=options["rho"],
         eps=options["epsilon"],
@@ -173,8 +172,7 @@ def _rmsprop(
 def _adagrad(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    kind = torch.optim.Adagrad if options.get("rule") == "pytorch" else AdagradOfKeras
-    return kind(
+    return AdagradOfKeras(
         _groups(options, model),
         initial_accumulator_value=options["initial"],
         eps=options["epsilon"],
@@ -189,20 +187,6 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
         # A lazy device must hold the step count, or it would compile every step anew.
         "capturable": device.type == "xla",
     }
-
-
-class RmspropOfKeras(torch.optim.RMSprop):
-    """RMSprop with epsilon under the root."""
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:
-        """Take one step."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                state = self.state[weight]
-                g = weight.grad.add(weight, alpha=group["weight_decay"])
-                mean = state["square_avg"].lerp_(g.square(), 1 - group["alpha"])
-                weight.addcdiv_(g, (mean + group["eps"]).sqrt_(), value=-group["lr"])
 
 
 class AdagradOfKeras(torch.optim.Adagrad):
@@ -321,20 +305,20 @@ class _SumsOverOccurrences(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, output: torch.Tensor, sums: torch.Tensor, words: torch.Tensor, power: int
+        context: Any, output: torch.Tensor, sums: torch.Tensor, indices: torch.Tensor, power: int
     ) -> torch.Tensor:
-        """Return `output` (..., features); sums: (vocabulary, features); words: (...), indices."""
-        context.save_for_backward(words)
+        """Return `output` (..., features); sums: (vocabulary, features); indices: (...), of words."""
+        context.save_for_backward(indices)
         context.vocabulary, context.power = len(sums), power
         return output.view_as(output)
 
     @staticmethod
     def backward(context: Any, gradient: torch.Tensor) -> tuple:
         """Return the gradients of `forward`'s arguments."""
-        (words,) = context.saved_tensors
-        each = gradient.flatten(end_dim=-2) ** context.power
-        sums = each.new_zeros((context.vocabulary, each.shape[1]))
-        return gradient, sums.index_add_(0, words.flatten(), each), None, None
+        (indices,) = context.saved_tensors
+        powers = gradient.flatten(end_dim=-2) ** context.power
+        sums = powers.new_zeros((context.vocabulary, powers.shape[1]))
+        return gradient, sums.index_add_(0, indices.flatten(), powers), None, None
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(
