@@ -15,7 +15,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from paragone.models.torch import fashion_cnn
+from paragone.models.torch import MODELS
 
 
 class Images(Dataset):
@@ -58,7 +58,7 @@ loader = DataLoader(
     Images(Path(sys.argv[1])), batch_size=batch, shuffle=True, drop_last=True, num_workers=workers
 )
 torch.set_num_threads(2)
-model = fashion_cnn((28, 28, 1), 10).train()
+model = MODELS["fashion-cnn"]((28, 28, 1), 10).train()
 loss_of = torch.nn.CrossEntropyLoss()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
 train(loader, 3)

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from keras.src.legacy.preprocessing.image import ImageDataGenerator
 
-from paragone.models.tensorflow import wide_resnet
+from paragone.models.tensorflow import MODELS
 
 folder, batch = Path(sys.argv[1]), int(sys.argv[2])
 images = np.load(folder / "train_inputs.npy")[:10000].astype(np.float32)
@@ -27,7 +27,7 @@ generator = ImageDataGenerator(
     height_shift_range=0.2,
 )
 generator.fit(images)
-model = wide_resnet((28, 28, 1), 10, width=1, dropout=0.01)
+model = MODELS["wide-resnet"]((28, 28, 1), 10, width=1, dropout=0.01)
 model.compile(
     optimizer=keras.optimizers.SGD(0.01),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),

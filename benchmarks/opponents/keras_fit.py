@@ -13,12 +13,12 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from paragone.models.tensorflow import fashion_conv
+from paragone.models.tensorflow import MODELS
 
 folder = Path(sys.argv[1])
 images = np.load(folder / "train_inputs.npy").astype(np.float32)
 labels = np.load(folder / "train_labels.npy")
-model = fashion_conv((28, 28, 1), 10)
+model = MODELS["fashion-conv"]((28, 28, 1), 10)
 model.compile(
     optimizer=keras.optimizers.Adam(0.001),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.models.tensorflow import text_cnn
+from paragone.models.tensorflow import MODELS
 
 folder = Path(sys.argv[1])
 words = np.load(folder / "train_inputs.npy")
@@ -26,7 +26,7 @@ batches = (
     .prefetch(tf.data.AUTOTUNE)
     .cache()
 )
-model = text_cnn(words.shape[1:], int(labels.max()) + 1, int(sys.argv[2]))
+model = MODELS["text-cnn"](words.shape[1:], int(labels.max()) + 1, int(sys.argv[2]))
 optimizer = keras.optimizers.Nadam(0.001)
 loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 train_loss = keras.metrics.Mean()
