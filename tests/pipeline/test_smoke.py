@@ -86,15 +86,6 @@ def test_every_figure_and_table_is_there_in_every_format_and_no_other(smoke, res
     assert not list(results.glob("runs/*/checkpoints"))
 
 
-def test_one_repeat_decides_nothing(results):
-    for experiment in PLAN.declaring("differences"):
-        specs = PLAN.experiments[experiment]
-        differences = pd.read_csv(results / f"tables/{experiment}/differences.csv")
-        assert set(differences["verdict"]) <= {"undecided", "not compared"}
-        cells = {(spec.workload.name, spec.global_batch) for spec in specs}
-        assert (len(differences) > 0) is (len(cells) < len(specs))  # something to compare with
-
-
 def test_all_records_are_tabulated_and_obey_the_rules(results, capsys):
     """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
     runs = pd.read_csv(results / "tables/runs.csv")
@@ -110,14 +101,10 @@ def test_all_records_are_tabulated_and_obey_the_rules(results, capsys):
     assert {name: len(runs) for name, runs in experiments.items()} == COUNTS
     broken = compliance.find(records, parity, experiments).violations
     # Other tests share the cores, and a variant of a contest that waits may be late to fall asleep.
-    assert {one.rule for one in broken if one.severity != "remark"} <= {"asleep"}
+    assert {violation.rule for violation in broken if violation.severity != "remark"} <= {"asleep"}
     for experiment in COUNTS:
-        named = pd.read_csv(results / "tables" / experiment / "compliance.csv")["rule"]
-        assert set(named) <= {one.rule for one in broken}
-    known = {*runs["run"], *PLAN.timed, *(f"{name}/1" for name in PLAN.timed)}
-    tables = [*results.glob("tables/*/comparison.csv"), *results.glob("tables/*/differences.csv")]
-    named = pd.concat([pd.read_csv(path)["runs"] for path in tables])
-    assert set(named.dropna().str.split().explode()) <= known
+        rules = pd.read_csv(results / "tables" / experiment / "compliance.csv")["rule"]
+        assert set(rules) <= {violation.rule for violation in broken}
 
 
 def test_report_holds_every_figure(results):

@@ -84,14 +84,6 @@ def test_a_folder_of_the_user_is_own_and_that_of_another_is_not(tmp_path):
     assert not is_own(tmp_path)
 
 
-def test_a_folder_that_takes_no_file_is_not_own(tmp_path, monkeypatch):
-    def refused(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", refused)
-    assert not is_own(tmp_path)
-
-
 # A process that does something with a path, says so and waits.
 PROGRAM = """
 import sys

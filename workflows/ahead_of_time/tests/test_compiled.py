@@ -1,7 +1,6 @@
 """Which steps are compiled; programs read by hand: collectives, memory, bounds, times beside them."""
 
 import copy
-import json
 
 import msgspec
 import pandas as pd
@@ -25,7 +24,6 @@ from ahead_of_time.hlo import collectives_of, traffic
 from ahead_of_time.plan import plan_of
 from ahead_of_time.records import Compilation, MeasuredStep
 from paragone.base.errors import UserError
-from paragone.base.typed_json import read
 from paragone.config.numbers import Protocol, Row
 
 FOLDER = ROOT / "workflows/ahead_of_time"
@@ -49,8 +47,6 @@ def test_a_step_is_exported_once_for_all_targets_of_as_many_devices():
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"workload": "none"}, r"published\[0\]\.workload"),
-        ({"backend": "none"}, r"published\[0\]\.backend"),
         ({"target": "none"}, r"published\[0\]\.target: there is no 'none'; known are tpu-v2-8"),
         ({"backend": "torch"}, "steps of engine 'torch' cannot be exported"),
         ({"global_batch": 1001}, "1001 does not divide over 8"),
@@ -139,7 +135,6 @@ def test_traffic_of_a_gpu_has_the_calls_of_libraries_and_what_is_called_inside()
 def test_a_cache_may_keep_so_much_of_each_array():
     """Of 400, 40 and 200 bytes a cache of 100 leaves 300, 0 and 100."""
     assert traffic(LIBRARY, cache=100) == 300 + 0 + 100 + (100 + 300) + (300 + 300)
-    assert traffic(LIBRARY, cache=400) == 0
 
 
 def test_a_bound_by_hand():
@@ -152,13 +147,10 @@ def test_a_bound_by_hand():
     assert least.apart == pytest.approx(1.27e-3)
 
 
-@pytest.mark.parametrize(("counted", "flop"), [(3e8, 2.56e8), (2e8, 2e8), (None, 2.56e8)])
-def test_arithmetic_is_the_less_of_both_counts(counted, flop):
-    record = compilation(cost={"flop": counted})
-    assert flop_of(record.step, record.cost) == flop
-
-
-def test_a_precision_without_a_documented_peak_has_no_arithmetic_bound():
+def test_arithmetic_is_the_less_of_both_counts_where_a_peak_is_documented():
+    for counted, flop in ((3e8, 2.56e8), (2e8, 2e8), (None, 2.56e8)):
+        record = compilation(cost={"flop": counted})
+        assert flop_of(record.step, record.cost) == flop
     assert bound(compilation(step={"precision": "bfloat16"})).arithmetic is None
 
 
@@ -267,13 +259,3 @@ def measured() -> MeasuredStep:
 def test_a_measured_step_is_held_against_the_speeds_of_the_machine():
     ratio = validated(measured())  # 40 ms over the longer of 2.5 ms and 10 ms
     assert (ratio.median, ratio.n) == (pytest.approx(4), 3)
-
-
-@pytest.mark.parametrize("change", [{"surprise": 1}, {"status": "done"}, {"step": None}])
-def test_another_record_is_one_message(tmp_path, change):
-    path = tmp_path / "record.json"
-    made = json.loads(msgspec.json.encode(compilation())) | change
-    path.write_text(json.dumps(made))
-    with pytest.raises(UserError, match=next(iter(change))) as raised:
-        read(Compilation, path, "record")
-    assert str(path) in str(raised.value)
