@@ -46,23 +46,17 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
 rule answers:
     input:
         [PLAN.path(f"{TEMPLATES}/{name}") for name in ("first_screen.html", "page.css")],
-        collect(
-            "<results>/tables/{experiment}/comparison.json",
-            experiment=PLAN.declaring("comparison"),
-        ),
-        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
-        differences=collect(
-            "<results>/tables/{experiment}/differences.csv",
-            experiment=PLAN.declaring("differences"),
-        ),
-        comparisons=collect(
-            "<results>/tables/{experiment}/comparison.csv",
-            experiment=PLAN.declaring("comparison"),
-        ),
-        rounds=collect(
-            "<results>/tables/{experiment}/rounds.parquet",
-            experiment=filter(PLAN.timings, PLAN.experiments),
-        ),
+        tables=[
+            f"<results>/tables/{experiment}/{file}"
+            for file, experiments in (
+                ("runs.parquet", PLAN.experiments),
+                ("differences.csv", PLAN.declaring("differences")),
+                ("comparison.csv", PLAN.declaring("comparison")),
+                ("comparison.json", PLAN.declaring("comparison")),
+                ("rounds.parquet", filter(PLAN.timings, PLAN.experiments)),
+            )
+            for experiment in experiments
+        ],
     output:
         markdown="<results>/answers.md",
         json="<results>/answers.json",
@@ -80,7 +74,7 @@ rule answers:
         code=PLAN.code("answer.py"),
         job=lambda _: document(
             type="tables",
-            titles=[PLAN.sections[name]["title"] for name in PLAN.experiments],
+            titles={name: PLAN.sections[name]["title"] for name in PLAN.experiments},
             left_out=PLAN.left_out,
             **PLAN.shown_as(),
         ),

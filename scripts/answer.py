@@ -11,22 +11,19 @@ from paragone.base.errors import entry_point
 from paragone.base.jobs import read_job
 from paragone.records import parity_reports, record
 from paragone.reporting import footnotes, screen
-from paragone.reporting.answers import from_tables, of_contests, to_text
+from paragone.reporting.answers import RUNS, from_tables, of_contests, to_text
 from paragone.reporting.inputs import Shown
 
 
 class OfTables(Shown, tag="tables", kw_only=True):
-    """What the tables of all experiments say, in each format: one of `runs` per title, others if any.
+    """What the tables of all experiments say, in each format: the title of each by name, and its tables.
 
-    `left_out`: what was not asked for, in sentences.
+    `left_out` says in sentences what the config leaves out.
     """
 
-    titles: list[str]
+    titles: dict[str, str]
+    tables: list[Path]
     left_out: tuple[str, ...] = ()
-    runs: list[Path]
-    differences: tuple[Path, ...] = ()
-    comparisons: tuple[Path, ...] = ()
-    rounds: tuple[Path, ...] = ()
     markdown: Path
     html: Path
     json: Path
@@ -53,17 +50,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def answer_all(job: OfTables) -> None:
     """Write the answers of all experiments."""
-    questions = from_tables(
-        job.titles,
-        job.runs,
-        job.differences,
-        job.comparisons,
-        job.left_out,
-        job.rounds,
-        job.labels,
-        job.baseline,
-    )
-    headline = footnotes.headline(tidy.merge([tidy.read(path) for path in job.runs]))
+    questions = from_tables(job.titles, job.tables, job.labels, job.baseline, job.left_out)
+    runs = [tidy.read(path) for path in job.tables if path.name == RUNS]
+    headline = footnotes.headline(tidy.merge(runs))
     write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), job.json)
     write_text(to_text(questions, headline), job.markdown)
     write_text(screen.alone(questions, headline, job), job.html)

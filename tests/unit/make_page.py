@@ -75,9 +75,9 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
-    keys = {"titles": [TITLE], "runs": [files["runs"]], "baseline": "torch", "labels": LABELS}
-    for kind, name in (("comparisons", "comparison"), ("differences", "differences")):
-        keys[kind] = [in_tables / EXPERIMENT / f"{name}.csv"]
+    names = ("runs.parquet", "comparison.csv", "comparison.json", "differences.csv")
+    keys = {"titles": {EXPERIMENT: TITLE}, "baseline": "torch", "labels": LABELS}
+    keys["tables"] = [in_tables / EXPERIMENT / name for name in names]
     for kind, suffix in (("markdown", "md"), ("html", "html"), ("json", "json")):
         keys[kind] = folder / f"answers.{suffix}"
     answer.main(job(type="tables", **keys))

@@ -221,7 +221,7 @@ def test_answers_of_records(tmp_path, repeats, relation):
     files = tmp_path / "one/runs.parquet", tmp_path / "one/differences.csv"
     tidy.write(runs, files[0])
     tidy.write(table, files[1])
-    questions = reported.from_tables(["Which?"], files[:1], files[1:], [], labels=LABELS)
+    questions = reported.from_tables({"one": "Which?"}, files, LABELS)
     answer = questions[0].answers[0]
     assert answer.outcome == relation
     assert all(row.speed and row.step for row in answer.picture.variants)

@@ -6,7 +6,7 @@ Page, terminal, paper and JSON show these rows. Sentences are made in `sentences
 import json
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,14 @@ OPEN = "What is open, and what it takes"
 NOT_RUN = "not run"
 BASELINE = "baseline"  # a verdict in the picture of a question
 WIDTH, ROWS = 100, 8  # characters of a line on the terminal; rows of a table or list there
+# Files of the tables of an experiment.
+FILES = (RUNS, ROUNDS, DIFFERENCES, COMPARISON, PUBLISHED) = (
+    "runs.parquet",
+    "rounds.parquet",
+    "differences.csv",
+    "comparison.csv",
+    "comparison.json",
+)
 _GROUP = [*WORK, "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
@@ -430,45 +438,42 @@ def _number(judgement: Judgement) -> PublishedNumber:
 
 
 def from_tables(
-    titles: Sequence[str],
-    runs: Sequence[Path],
-    differences: Sequence[Path],
-    comparisons: Sequence[Path],
-    left_out: Sequence[str] = (),
-    rounds: Sequence[Path] = (),
-    labels: dict[str, str] | None = None,
+    titles: dict[str, str],
+    paths: Iterable[Path],
+    labels: dict[str, str],
     baseline: str = "",
+    left_out: Sequence[str] = (),
 ) -> list[AnsweredQuestion]:
-    """Return the answers of files of tables.
+    """Return the answers of files of tables, of `FILES`, each in a folder with the name of its experiment.
 
-    `titles` and `runs` have one entry per experiment, in order; the other tables are those there are, of
-    comparisons with the JSON file beside. `left_out` says what the config leaves out, in sentences. `labels`
-    are by backend; `baseline` is a backend. Raises `UserError` if a file is no table.
+    `titles` are by experiment, `labels` by backend; `baseline` is a backend. `left_out` says what the config
+    leaves out, in sentences. Raises `UserError` if a file is no table.
     """
-    pairs, comparison = (
-        {path.parent: _read_table(path) for path in paths} for paths in (differences, comparisons)
-    )
-    published = {path.parent: published_in(path.with_suffix(".json")) for path in comparisons}
-    windows = {path.parent: tidy.read(path) for path in rounds}
-    labels = labels or {}
+    tables = {(path.parent.name, path.name): _read_table(path) for path in paths}
+    nothing = pd.DataFrame()
     experiments = [
         Tables(
-            path.parent.name,
+            name,
             title,
-            tidy.read(path),
-            pairs.get(path.parent, pd.DataFrame()),
-            comparison.get(path.parent, pd.DataFrame()),
-            published.get(path.parent, []),
-            windows.get(path.parent, pd.DataFrame()),
+            tables[name, RUNS],
+            tables.get((name, DIFFERENCES), nothing),
+            tables.get((name, COMPARISON), nothing),
+            tables.get((name, PUBLISHED), ()),
+            tables.get((name, ROUNDS), nothing),
             labels,
             labels.get(baseline, baseline),
         )
-        for title, path in zip(titles, runs, strict=True)
+        for name, title in titles.items()
+        if (name, RUNS) in tables
     ]
     return answers(experiments, left_out)
 
 
-def _read_table(path: Path) -> pd.DataFrame:
+def _read_table(path: Path) -> Any:
+    if path.name == PUBLISHED:
+        return published_in(path)
+    if path.suffix == ".parquet":
+        return tidy.read(path)
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:

@@ -143,18 +143,15 @@ def read(job: PageJob) -> Results:
     if not job.so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    folders = {entry.title: folder / "tables" / entry.name for entry in finished}
-    titles = [title for title, each in folders.items() if (each / "runs.parquet").exists()]
-    if not titles:
+    folders = [folder / "tables" / entry.name for entry in finished]
+    files = [path for part in folders for name in answers.FILES if (path := part / name).exists()]
+    runs = [tidy.read(path) for path in files if path.name == answers.RUNS]
+    if not runs:
         raise UserError(f"{folder}: no experiment is finished yet")
-    runs, differences, comparisons, rounds = (
-        [path for each in folders.values() if (path := each / name).exists()]
-        for name in ("runs.parquet", "differences.csv", "comparison.csv", "rounds.parquet")
-    )
-    shown = job.labels, job.baseline
-    said = answers.from_tables(titles, runs, differences, comparisons, job.left_out, rounds, *shown)
+    titles = {entry.name: entry.title for entry in finished}
+    questions = answers.from_tables(titles, files, job.labels, job.baseline, job.left_out)
     to_come = [entry.title for entry in job.outline if entry not in finished]
-    return Results(said, sections, tidy.merge([tidy.read(path) for path in runs]), to_come)
+    return Results(questions, sections, tidy.merge(runs), to_come)
 
 
 def _is_finished(entry: Entry, folder: Path) -> bool:

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from paragone.reporting import sentences
-from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber, AnsweredQuestion
+from paragone.reporting.answers import BEST, OPEN, AnsweredQuestion, Picture, PublishedNumber
 from paragone.reporting.exhibits import verdict_class
 from paragone.reporting.inputs import Shown
 
@@ -83,7 +83,7 @@ def _effects(picture: Picture) -> dict[str, Any]:
 
 
 def _times(picture: Picture) -> dict[str, Any]:
-    """Return seconds of a run by its examples: a line per variant, and the lengths at which another ends first."""
+    """Return seconds of a run by its examples: a line per variant, and where another one ends first."""
     lines = {
         row.label: (row.start, row.step)
         for row in picture.variants
