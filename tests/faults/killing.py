@@ -136,5 +136,5 @@ def alike(first: RunRecord, second: RunRecord) -> None:
 def broken(made: RunRecord, *severities: str) -> set[str]:
     """The rules of these severities that a record breaks."""
     table = compliance.table()
-    of = [rule for rule in compliance.OF_RECORD if table[rule].severity in severities]
-    return {rule for rule in of if list(compliance.OF_RECORD[rule](made))}
+    breaches = {breach.rule for breach in compliance.of_run(made)}
+    return {rule for rule in breaches if table[rule].severity in severities}

@@ -54,7 +54,7 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
     assert (record.planned, record.ended) == (1, "contests")
     assert contest.together
     # Not of this test: variants were not compared, and others use the machine.
-    found = {rule for rule, _ in of_contests(record)}
+    found = {breach.rule for breach in of_contests(record)}
     assert found <= {"first-steps-compared", "clean-code", "isolation", "throttling", "environment"}
     alone, several, absent = contest.contestants
     assert absent.status == "unavailable"

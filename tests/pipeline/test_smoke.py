@@ -182,6 +182,19 @@ def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records):
         assert parts["other"] < 0.2 * run_metrics.end_to_end(made)
 
 
+def test_records_of_equal_work_agree(completed):
+    """What every backend does to the weights of a workload, and the two clocks of each epoch."""
+    seeds = {made.model.final_weights: made.spec.seed for made in completed}
+    for made in completed:
+        assert seeds[made.model.final_weights] == made.spec.seed
+        same = [other for other in completed if other.spec.workload.name == made.spec.workload.name]
+        assert {other.model.parameters for other in same} == {made.model.parameters}
+        seed = {other.model.initial_weights for other in same if other.spec.seed == made.spec.seed}
+        assert seed == {made.model.initial_weights} != {made.model.final_weights}
+        for epoch, activity in zip(made.epochs, made.processes[0].epochs, strict=True):
+            assert abs(epoch.train_seconds - activity.seconds) <= 0.02
+
+
 def test_contests_time_the_primary_question(results):
     """All its variants, in every round of each contest, restored at the end."""
     (path,) = PLAN.timings(PLAN.primary)

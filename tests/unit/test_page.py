@@ -129,7 +129,7 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
 def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, tmp_path, packed):
     folder = shutil.copytree(results.folder, tmp_path / "results")
     run = "fashion-conv.torch.r1.b1000.s9.01234567"
-    broken = Violation(EXPERIMENT, "schema", "invalid", run, "record.json", "record", "cut off")
+    broken = Violation(EXPERIMENT, "record", "invalid", run, "record.json", "record", "cut off")
     lost, _ = tidy.tables([], EXPERIMENT, {}, violations=[broken])
     tidy.write(tidy.merge([lost, results.runs]), folder / "tables/runs.parquet")
     write(folder, folder / "index.html")

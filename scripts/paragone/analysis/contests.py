@@ -24,7 +24,7 @@ from paragone.analysis.columns import (
 )
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
-from paragone.records.compliance import REMARK, Finding, broken_at, of_contests, table
+from paragone.records.compliance import REMARK, Breach, at_places, of_contests, table
 from paragone.records.contest_record import ContestsRecord
 from paragone.records.parity_reports import Parity
 
@@ -68,7 +68,7 @@ def _rows(
     index: int,
     about: dict[str, Any],
     parity: Parity,
-    broken: list[tuple[str, Finding]],
+    broken: list[Breach],
 ) -> Iterator[dict[str, Any]]:
     contest = record.contests[at]
     contestant = contest.contestants[index]
@@ -101,12 +101,12 @@ def _rows(
     where = f"contests[{at}]"
     places = [f"{where}.contestants[{index}]", f"{where}.seconds"]
     if not own:
-        yield shared | {"violations": " ".join(broken_at(broken, *places))}
+        yield shared | {"violations": " ".join(at_places(broken, *places))}
         return
     # The start of an epoch is the same in each window: its median is less noisy than each.
     first = median(window.first for _, window in own)
     for place, window in own:
-        rules = broken_at(broken, *places, f"{where}.windows[{place}]")
+        rules = at_places(broken, *places, f"{where}.windows[{place}]")
         host = window.host
         lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
         total = host.busy + host.idle + host.stolen

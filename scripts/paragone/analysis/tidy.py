@@ -34,7 +34,7 @@ from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
 from paragone.config.run_spec import cell_of
 from paragone.records import run_metrics
-from paragone.records.compliance import INVALID, NO_SPEED, UNREADABLE, Violation, by_run
+from paragone.records.compliance import INVALID, NO_SPEED, READABLE, Violation, by_run
 from paragone.records.parity_reports import Parity
 from paragone.records.run_metrics import combined
 from paragone.records.run_record import DataRead, Process, RunRecord
@@ -63,7 +63,7 @@ def tables(
     Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = dict.fromkeys(one.run for one in violations if one.rule in UNREADABLE)
+    unreadable = dict.fromkeys(one.run for one in violations if one.rule == READABLE)
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]

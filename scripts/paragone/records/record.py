@@ -18,12 +18,8 @@ Record = RunRecord | ContestsRecord
 Kind = TypeVar("Kind", RunRecord, ContestsRecord)
 
 
-class Changed(ValueError):
-    """A record whose digest is not that of its other fields."""
-
-
 def decoded(content: bytes) -> Record:
-    """The record in a file of this content. `ValueError` if it is none; `Changed` if its digest is wrong."""
+    """Decode the content of a file. Raise `ValueError` if it is no record, or its digest is wrong."""
     try:
         data = msgspec.json.decode(content)
     except msgspec.MsgspecError as error:
@@ -31,7 +27,7 @@ def decoded(content: bytes) -> Record:
     of_contests = isinstance(data, dict) and "question" in data
     record = typed(ContestsRecord, data) if of_contests else typed(RunRecord, data)
     if record.digest != (expected := digest_of_others(record)):
-        raise Changed(
+        raise ValueError(
             f"was changed after it was written: its digest is {record.digest}, not {expected}"
         )
     return record
