@@ -188,7 +188,7 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert [len(one.measured) for one in series] == [3, 2, 3]
     text = texts_of(Drawing(tmp_path, runs=runs).figure("throughput"))
     assert "breaks a rule (1 of 3 runs)" in text
-    assert "BUSY MACHINE: others used up to 50 %" in text
+    assert "BUSY MACHINE: other processes used up to 50 %" in text
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
 
 
