@@ -38,8 +38,6 @@ rule train:
             output,
             threads=threads,
             nodes=resources.nodes,
-            place=PLAN.places[wildcards.run],
-            places=len(PLAN.places),
             checkpoints=os.path.join(os.path.dirname(output.record), "checkpoints"),
         ),
     message:

@@ -115,7 +115,6 @@ def make_record(
             "deterministic": True,
             "tuning": tuning or {},
         },
-        "schedule": {"place": 1, "of": 1},
         "data": make_data(dataset, source, edition, train_examples),
         "model": {**MODEL, "parameters": parameters},
         "devices": count,

@@ -29,13 +29,6 @@ Status = Annotated[
 ]
 
 
-class Place(Part, frozen=True):
-    """The place of the run, from 1 on, in the drawn order of all runs of the workflow."""
-
-    place: Count
-    of: Count
-
-
 class DataRead(Part, frozen=True, kw_only=True):
     """The data set that was read.
 
@@ -272,7 +265,7 @@ class FirstSteps(Part, frozen=True):
 class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The result of one run.
 
-    `reason`: one sentence when the run is not completed. `schedule`: None outside the workflow. `devices`:
+    `reason`: one sentence when the run is not completed. `devices`:
     those that the framework found, None where the run was unavailable or crashed. `first_steps`: None where
     dropout draws differ or the run did not get so far. `processes`: in the order of time, one per rank and
     start. `digest`: SHA-256 of all other fields.
@@ -283,7 +276,6 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     status: Status = "completed"
     reason: str | None = None
     spec: Spec
-    schedule: Place | None = None
     data: DataRead | None = None
     model: TrainedModel | None = None
     devices: Devices | None = None

@@ -75,7 +75,7 @@ class TrainingRun(Worker):
 class Result:
     """What training has measured.
 
-    `record`: has no schedule and no clocks; its last processes are those of this start. `probabilities`:
+    `record`: has no clocks; its last processes are those of this start. `probabilities`:
     those of the first test examples, (n, classes). `peak_device_bytes`: the peak in the epochs.
     """
 

@@ -17,7 +17,6 @@ from paragone.records.run_record import (
     ColdClocks,
     DataRead,
     Epoch,
-    Place,
     RunRecord,
 )
 from paragone.tasks.reference import chance_levels
@@ -30,13 +29,12 @@ THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the
 def write_record(
     job: RunJob, dataset: Dataset, result: RunRecord, seconds: dict[str, float] | None
 ) -> None:
-    """Complete a run's record with data, schedule and clocks; check and write it.
+    """Complete a run's record with data and clocks; check and write it.
 
-    `job`: has the path and the place in the schedule. `seconds`: by part of `run_record.CLOCK_PARTS`, summed
+    `job`: has the path. `seconds`: by part of `run_record.CLOCK_PARTS`, summed
     over the starts of rank 0; None if the process that measured is gone.
     """
     result.data = data_read(dataset, result.spec)
-    result.schedule = Place(job.place, job.places) if job.place and job.places else None
     result.clocks = clocks(seconds, result.epochs) if seconds else None
     typed_json.write(typed_json.sealed(result), job.record)
 

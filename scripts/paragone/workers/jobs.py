@@ -29,13 +29,10 @@ class WorkerJob(Job, kw_only=True):
 class RunJob(WorkerJob, kw_only=True):
     """A run to its end.
 
-    `checkpoints`: the folder to resume from. `place`: of this run in the order of all `places` runs, from 1
-    on. `nodes`: hosts of the Slurm allocation to use.
+    `checkpoints`: the folder to resume from. `nodes`: hosts of the Slurm allocation to use.
     """
 
     checkpoints: Path
-    place: int | None = None
-    places: int | None = None
     nodes: int = 1
     record: Path
     predictions: Path
