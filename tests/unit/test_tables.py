@@ -7,9 +7,9 @@ import pytest
 from make_tables import FORMATS, write
 
 from paragone.base.errors import UserError
-from paragone.reporting import markup
-from paragone.reporting.markup import Table
+from paragone.reporting import text_tables
 from paragone.reporting.tables import TABLES
+from paragone.reporting.text_tables import TextTable
 
 
 def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
@@ -26,9 +26,9 @@ def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
 def test_cells_and_remarks_in_every_format(tmp_path):
     cells = pd.DataFrame({"e": ["1", None], "a_b": ["2|3", "4"]})
     rows, runs = pd.DataFrame({"tidy": [0.1]}), ["r1 r2 r1", ""]
-    table = Table(rows, "A title", ["One & two."], cells, runs=runs)
+    table = TextTable(rows, "A title", ["One & two."], cells, runs=runs)
     paths = {kind: tmp_path / "new" / f"t.{suffix}" for kind, suffix in FORMATS.items()}
-    markup.write(table, paths.values())
+    text_tables.write(table, paths.values())
     assert paths["csv"].read_text() == "tidy\n0.1\n"
     text = paths["markdown"].read_text()
     assert text.startswith("# A title\n\n| e ")
@@ -36,6 +36,6 @@ def test_cells_and_remarks_in_every_format(tmp_path):
     assert text.endswith("\n\n- One & two.\n")
     shown = json.loads(paths["cells"].read_text())
     assert (shown["lines"], shown["runs"]) == ([["1", "2|3"], ["", "4"]], [["r1", "r2"], []])
-    nothing = Table(rows, "A title", [], pd.DataFrame(columns=["none"]))
-    markup.write(nothing, paths.values())
+    nothing = TextTable(rows, "A title", [], pd.DataFrame(columns=["none"]))
+    text_tables.write(nothing, paths.values())
     assert paths["markdown"].read_text() == "# A title\n\n\n\n"

@@ -18,7 +18,7 @@ from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import end_process
 from paragone.base.typed_json import of_option, read
 from paragone.config.numbers import numbers_of, read_numbers
-from paragone.reporting import markup, style
+from paragone.reporting import style, text_tables
 
 
 @entry_point
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
         style.save(draw(points, shown), options.files[:3])
         tidy.write(points, options.files[3])
     else:
-        markup.write(TABLES[options.name](shown), options.files)
+        text_tables.write(TABLES[options.name](shown), options.files)
 
 
 def _published(

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ahead_of_time.bounds import PARTS
 from ahead_of_time.shown import BOUND, COMPILED, STATUS, Shown, milliseconds
-from paragone.reporting.markup import Table
+from paragone.reporting.text_tables import TextTable
 
 VERDICT, NO_BOUND = "lower bound, compiled, not run", "no bound"
 EXPLAINED = (
@@ -16,7 +16,7 @@ EXPLAINED = (
 )
 
 
-def compiled(shown: Shown) -> Table:
+def compiled(shown: Shown) -> TextTable:
     """One row per step and target: what its compiler says, or why there is nothing."""
     rows = shown.table
     cells = pd.DataFrame(
@@ -32,7 +32,7 @@ def compiled(shown: Shown) -> Table:
         }
     )
     remarks = [COMPILED, BOUND, shown.validated, *shown.sources]
-    return Table(rows, f"{shown.about.title}: compiled, not run", remarks, cells)
+    return TextTable(rows, f"{shown.about.title}: compiled, not run", remarks, cells)
 
 
 def _status(row: dict[str, Any]) -> str:
@@ -46,7 +46,7 @@ def _memory(row: dict[str, Any]) -> str:
     return f"{row['memory_bytes'] / 1e6:,.0f} MB, {share:.2g} %"
 
 
-def published_bounds(shown: Shown) -> Table:
+def published_bounds(shown: Shown) -> TextTable:
     """One row per published time of a machine that is not here, with the least time of the compiled step."""
     rows, prefix = shown.published, "bound_seconds_"
     rows = rows.assign(verdict=rows["explained"].map(lambda x: NO_BOUND if pd.isna(x) else VERDICT))
@@ -69,7 +69,7 @@ def published_bounds(shown: Shown) -> Table:
     taken = "; ".join(f"{system} for {target}" for system, target in systems)
     remarks = [f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED, shown.validated, *shown.sources]
     title = f"{shown.about.title}: published times and lower bounds"
-    return Table(rows, title, remarks, cells)
+    return TextTable(rows, title, remarks, cells)
 
 
 def _share(share: float) -> str:

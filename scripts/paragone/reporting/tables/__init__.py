@@ -1,18 +1,18 @@
-"""Tables: functions of `Inputs` that return a `Table`. A plugin adds a module with `table(inputs)`."""
+"""Tables: functions of `Inputs` that return a `TextTable`. A plugin adds a module with `table(inputs)`."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.reporting import markup
+from paragone.reporting import text_tables
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Table
 from paragone.reporting.tables import measured, published
+from paragone.reporting.text_tables import TextTable
 
 __path__ = plugins.extended(__path__, "reporting/tables")
 
-TABLES: dict[str, Callable[[Inputs], Table]] = {
+TABLES: dict[str, Callable[[Inputs], TextTable]] = {
     "comparison": published.comparison,
     "matmul_comparison": published.matmul_comparison,
     "accelerator_reference": published.accelerator_reference,
@@ -22,7 +22,7 @@ TABLES: dict[str, Callable[[Inputs], Table]] = {
 }
 
 
-def load(name: str) -> Callable[[Inputs], Table]:
+def load(name: str) -> Callable[[Inputs], TextTable]:
     """Return the function of a table of the project or of a plugin.
 
     Raises `UserError` that lists the known names.
@@ -33,10 +33,12 @@ def load(name: str) -> Callable[[Inputs], Table]:
     added = [module for module in plugins.names_in("reporting/tables") if module not in modules]
     if name not in added:
         raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
-    table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name, "table").table
+    table: Callable[[Inputs], TextTable] = plugins.load("reporting/tables", name, "table").table
     return table
 
 
 def write(name: str, inputs: Inputs, folder: Path) -> None:
     """Write a table into a folder as CSV, Markdown and JSON."""
-    markup.write(load(name)(inputs), [folder / f"{name}.{end}" for end in ("csv", "md", "json")])
+    text_tables.write(
+        load(name)(inputs), [folder / f"{name}.{end}" for end in ("csv", "md", "json")]
+    )

@@ -9,8 +9,8 @@ from paragone.analysis.published import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Table
 from paragone.reporting.sentences import Row
+from paragone.reporting.text_tables import TextTable
 
 PAIRED = (
     "Speeds of variants that are timed in turn are compared by contest: the effect of a contest is the "
@@ -34,7 +34,7 @@ SPEED_UP = (
 _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
 
-def differences(inputs: Inputs) -> Table:
+def differences(inputs: Inputs) -> TextTable:
     """Compare the variants of an experiment with each other: one row per metric and pair."""
     runs, windows, primary = inputs.runs, inputs.windows, inputs.settings["primary"]
     rows = sentences.with_verdicts(pairwise.differences(runs, inputs.labels, windows))
@@ -55,7 +55,7 @@ def differences(inputs: Inputs) -> Table:
         p=["" if pd.isna(p) else f"{p:.3f}" for p in rows["p_adjusted"]],
     )
     machine = ["machine"] if len(set(rows["machine"])) > 1 else []
-    return Table(
+    return TextTable(
         rows,
         f"{inputs.title}: variants compared",
         footnotes.of_table(runs, *notes),
@@ -75,7 +75,7 @@ def _effect(row: Row) -> str:
     return sentences.with_interval("{:.3f} x", row["effect"], row["low"] or None, row["high"])
 
 
-def scaling(inputs: Inputs) -> Table:
+def scaling(inputs: Inputs) -> TextTable:
     """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
     runs = inputs.runs
     rows = scaling_table(runs, inputs.labels, inputs.windows)
@@ -98,7 +98,7 @@ def scaling(inputs: Inputs) -> Table:
         f"{inputs.title} ({scaling_kind(runs)} scaling)",
         footnotes.of_table(runs, *notes),
     )
-    return Table(rows, title, [*remarks, repeats], cells, runs=rows["runs"])
+    return TextTable(rows, title, [*remarks, repeats], cells, runs=rows["runs"])
 
 
 def _intervals(rows: pd.DataFrame, column: str, form: str, factor: float = 1) -> list[str]:
@@ -114,7 +114,7 @@ def _intervals(rows: pd.DataFrame, column: str, form: str, factor: float = 1) ->
     return texts
 
 
-def spread(inputs: Inputs) -> Table:
+def spread(inputs: Inputs) -> TextTable:
     """Show outcomes of runs that differ by seed: mean and standard deviation over seeds.
 
     The CSV file has one row per run and epoch, as spread.csv of a paper.
@@ -126,4 +126,4 @@ def spread(inputs: Inputs) -> Table:
         mean, deviation = groups[name].mean(), groups[name].std()
         cells[name] = mean.map("{:.4f}".format) + " ± " + deviation.map("{:.4f}".format)
     remarks = footnotes.of_table(inputs.runs, "Mean ± standard deviation over n seeds.")
-    return Table(rows, inputs.title, remarks, cells.reset_index().astype(str))
+    return TextTable(rows, inputs.title, remarks, cells.reset_index().astype(str))

@@ -15,7 +15,7 @@ from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import Table
+from paragone.reporting.text_tables import TextTable
 
 # Columns of the CSV file only: the published value, and the numbers behind the verdict.
 NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high", "margin", "p"]
@@ -34,7 +34,7 @@ PRODUCTS = (
 PEAKS = f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device."
 
 
-def comparison(inputs: Inputs) -> Table:
+def comparison(inputs: Inputs) -> TextTable:
     """Compare each published number of an experiment with what was measured.
 
     There is one column per backend and machine, one of which judges.
@@ -120,20 +120,20 @@ def _why(findings: dict[str, Finding], columns: int) -> str:
     return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
 
 
-def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table:
+def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> TextTable:
     """Return lines of `_line` as a table; run names and the numbers of the verdict are in its CSV file only.
 
     Raises `UserError` if there is no line: no published experiment was named.
     """
     if not lines:
-        raise UserError("--published-experiment: missing; name whose published rows are shown")
+        raise UserError("published: missing; name the experiment whose published rows are shown")
     rows = pd.DataFrame(lines)
     cells = rows.drop(columns=[*NUMBERS, "runs"], errors="ignore").fillna("-")
     title = f"{title}: published and measured"
-    return Table(rows, title, remarks, cells, cells["verdict"], rows["runs"])
+    return TextTable(rows, title, remarks, cells, cells["verdict"], rows["runs"])
 
 
-def matmul_comparison(inputs: Inputs) -> Table:
+def matmul_comparison(inputs: Inputs) -> TextTable:
     """Compare published times of matrix products with measured ones: one column per series."""
     cases = with_labels(medians(inputs.products, "seconds"), inputs.labels)
     series = list(cases.groupby("label", sort=False))
@@ -172,7 +172,7 @@ def _summary(case: pd.Series, factor: float = 1) -> Summary:
     return Summary(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
 
 
-def accelerator_reference(inputs: Inputs) -> Table:
+def accelerator_reference(inputs: Inputs) -> TextTable:
     """Show the published numbers of accelerators, and this machine's measured peaks after their peaks."""
     lines = []
     for row in inputs.numbers.rows:

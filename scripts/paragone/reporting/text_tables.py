@@ -14,12 +14,11 @@ from paragone.base.atomic_files import write_json, write_text
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table: tidy `rows` for its CSV file; title, remarks and `cells`, plain texts, for a reader.
 
-    `outcomes` has the verdict of each line, which its cell `verdict` has in words; `runs` has the names of
-    each line's runs, separated by spaces. Both may be empty. `published_runs`: for `answers` those that it
-    judges.
+    `outcomes` has the verdict of each line, which its cell `verdict` has as text; `runs` has the names of
+    each line's runs, separated by spaces. Both may be empty. `published_runs` are the runs that it judges.
     """
 
     rows: pd.DataFrame
@@ -31,7 +30,7 @@ class Table:
     published_runs: Sequence[PublishedRun] = ()
 
 
-def write(table: Table, paths: Iterable[Path]) -> None:
+def write(table: TextTable, paths: Iterable[Path]) -> None:
     """Write each file, complete or not at all, in the format of its suffix; JSON is for answers, page and
     paper."""
     for path in paths:
@@ -44,7 +43,7 @@ def write(table: Table, paths: Iterable[Path]) -> None:
                 write_text(_markdown(table), path)
 
 
-def _texts(table: Table) -> dict[str, Any]:
+def _texts(table: TextTable) -> dict[str, Any]:
     """Return the texts of a table as JSON; the names of a line's runs are a list without repetitions."""
     return {
         "remarks": table.remarks,
@@ -58,7 +57,7 @@ def _texts(table: Table) -> dict[str, Any]:
     }
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: TextTable) -> str:
     escaped = table.cells.replace({r"\|": r"\\|"}, regex=True)
     text = "" if escaped.empty else escaped.to_markdown(index=False, disable_numparse=True)
     remarks = "".join(f"- {remark}\n" for remark in table.remarks)
