@@ -204,7 +204,8 @@ def which_is_best(rows: pd.DataFrame) -> str:
     pairs = compared.to_dict("records")
     if rows["tuning"].iloc[0] == BOTH:
         return " ".join(map(_on_pair, pairs))
-    best, superlative = pairwise.contenders(compared), BEST[metric.name]
+    best = pairwise.contenders(compared)
+    superlative = BEST.get(metric.name, f"best in {metric.name}")
     if len(best) == 1:
         beaten = [row for row in pairs if row["relation"] == BETTER and row["winner"] == best[0]]
         nearest = min(beaten, key=_size, default=None)
