@@ -9,6 +9,7 @@ import pytest
 from own_folder import write_plugin
 from workspace import Arrays, changed, command, environment, make_spec, succeed, wait_for
 
+from paragone.analysis import contests, pairwise
 from paragone.base import plugin_folders
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
@@ -72,10 +73,21 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
         read_contests(tmp_path / "record.json")
 
 
+def test_one_variant_alone_has_a_speed_and_nothing_to_decide(small, tmp_path):
+    succeed(line_of(small, tmp_path, [spec_of("torch")], contests=4, rounds=3))
+    record = read_contests(tmp_path / "record.json")
+    assert (len(record.contests), record.ended) == (3, "decided")
+    proven = {("fashion-cnn", "torch"): True}
+    table = contests.rounds([record], "asked", proven)
+    speeds = table.groupby("contest")["examples_per_second"].count()
+    assert speeds.to_dict() == {1: 3, 2: 3, 3: 3}
+    assert pairwise.verdicts(table, {}).empty
+
+
 @pytest.mark.injects("a variant killed or stopped")
 def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]
-    line = line_of(small, tmp_path, specs, contests=1, rounds=40, window=0.2)
+    line = line_of(small, tmp_path, specs, contests=1, rounds=40, window_seconds=0.2)
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
         victim = wait_for(lambda: next((p for p in participants(run) if warm(p)), None), run)
         victim.kill()
@@ -106,10 +118,10 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert not (tmp_path / "record.json").exists()
     first = kept.read_bytes()
     succeed(line)
-    contests = read_contests(tmp_path / "record.json").contests
-    assert len(contests) == 2
-    assert contests[0].started in first.decode()
-    assert contests[0].started < contests[1].started
+    held = read_contests(tmp_path / "record.json").contests
+    assert len(held) == 2
+    assert held[0].started in first.decode()
+    assert held[0].started < held[1].started
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]
 
 
