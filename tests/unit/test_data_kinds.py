@@ -604,30 +604,17 @@ def test_to_come():
     wrong(block, "mine.npz: says", "`touch mine.npz`")
 
 
-def test_lacking():
+def test_notices():
     said = of_two_splits([1, 0] * 9 + [2], [0, 1, 3])
     assert "'2': no test example" in said
     assert "'3': no training example" in said
     assert "'2': fewer than 5" in said
     assert "sorted" not in said
-
-
-def test_alike():
     assert "'Cat', 'cat '" in of_two_splits(["cat ", "Cat", "dog"] * 6, ["dog", "Cat", "cat "])
-
-
-def test_all_classes():
-    assert "50 classes for 40" in notices(made(arrays(labels=np.arange(50)))[1])
-
-
-def test_ordered():
     assert "sorted by class" in of_two_splits([0] * 6 + [1] * 6, [0, 1])
-
-
-def test_repeated():
-    inputs = DIGITS.copy()
-    inputs[:] = inputs[0]
-    assert "10 of the 10 test examples are training examples" in notices(made(arrays(inputs))[1])
+    assert "50 classes for 40" in notices(made(arrays(labels=np.arange(50)))[1])
+    equal = np.repeat(DIGITS[:1], 50, axis=0)
+    assert "10 of the 10 test examples are training examples" in notices(made(arrays(equal))[1])
 
 
 def test_unknown():
