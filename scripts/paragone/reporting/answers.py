@@ -513,9 +513,9 @@ def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
             blocks.append(
                 "\n".join(map(_wrapped, filter(None, [first.lead, first.text, *first.cautions])))
             )
-        if len(table := _table(question)):
-            text = table.head(ROWS).to_markdown(index=False, disable_numparse=True)
-            blocks.append("\n".join([text, *_more(len(table))]))
+        if len(rows := table(question)):
+            text = rows.head(ROWS).to_markdown(index=False, disable_numparse=True)
+            blocks.append("\n".join([text, *_more(len(rows))]))
         differing = [run.sentence for run in question.judged if run.differing]
         texts = [*differing, *(answer.paragraph for answer in listed)]
         bullets = [_wrapped(text, "- ") for text in texts[:ROWS]]
@@ -532,7 +532,7 @@ def _wrapped(text: str, sign: str = "") -> str:
     return textwrap.fill(f"{sign}{text}", WIDTH, subsequent_indent=" " * len(sign))
 
 
-def _table(question: AnsweredQuestion) -> pd.DataFrame:
+def table(question: AnsweredQuestion) -> pd.DataFrame:
     """Return published runs, or the variants of the first question, as text."""
     if question.judged:
         metrics = dict.fromkeys(number.metric for run in question.judged for number in run.numbers)

@@ -19,14 +19,13 @@ from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, read_numbers
 from paragone.config.read import read
-from paragone.reporting import exhibits, footnotes, sentences
-from paragone.reporting.answers import PublishedRow
+from paragone.reporting import answers, exhibits, footnotes, sentences
 from paragone.reporting.exhibits import Figure, PageJob, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
-_PAGE_ONLY = ("why", "note", "p")  # columns of a table that a column of the paper has no room for
-_OF_PUBLISHED = ("metric", "condition", "system", "published", "verdict", *_PAGE_ONLY)
+_PAGE_ONLY = ["why", "note", "p"]  # columns of a table that a column of the paper has no room for
+_OF_PUBLISHED = ["metric", "condition", "system", "published", "measured", "verdict"]
 
 
 def write(job: PageJob) -> None:
@@ -71,11 +70,10 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
         ],
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
-        "published": [
-            row
-            for part in results.answers
-            for run in part.judged
-            if (row := _published(run))["numbers"]
+        "answers": [
+            {"label": part.heading, **_grid(table[:ROWS], len(table))}
+            for part in results.answers[:2]
+            if len(table := answers.table(part))
         ],
         "sections": [_section(section, results, root) for section in results.sections],
         "facts": list(facts.items()),
@@ -93,45 +91,27 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
 def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     """Return a question with its answers, and the first of its figures and of its tables."""
     runs = [run for part in results.answers for run in part.judged if run.differing]
-    answers = [answer for part in results.answers for answer in part.answers]
     texts = [run.sentence for run in runs if run.experiment == section.name]
-    texts += [answer.paragraph for answer in answers if answer.experiment == section.name]
+    texts += [
+        answer.paragraph
+        for part in results.answers
+        for answer in part.answers
+        if answer.experiment == section.name
+    ]
     return {
         "name": section.name,
         "title": section.title,
         "answers": [text.removeprefix(section.title).lstrip(": ") for text in texts],
         "figures": [_figure(figure, section.name, root) for figure in section.figures[:1]],
-        "tables": [_table(table) for table in section.tables[:1]],
+        "tables": [
+            {
+                "label": table.label.capitalize(),
+                **_grid(_cells(table)[:ROWS], len(table.cells["lines"])),
+            }
+            for table in section.tables[:1]
+        ],
         "more": [figure.label for figure in section.figures[1:]]
         + [table.label for table in section.tables[1:]],
-    }
-
-
-def _published(run: PublishedRow) -> dict[str, Any]:
-    """Return a published run that has a verdict, with its final numbers.
-
-    `at`: how far a number is from the center of where one more run would be, in halves of that interval;
-    `ranges`: where that is, in the same unit.
-    """
-    numbers = []
-    for number in run.numbers:
-        low, high = next(iter(number.ranges), (0.0, 0.0))
-        if half := (high - low) / 2:
-            middles = [(start + end) / 2 for start, end in number.ranges]
-            numbers.append(
-                {
-                    "metric": sentences.noun(number.metric),
-                    "published": f"{number.value:.4f}",
-                    "at": (number.value - number.center) / half,
-                    "ranges": [(middle - number.center) / half for middle in middles],
-                    "verdict": number.verdict,
-                }
-            )
-    return {
-        "system": run.system,
-        "program": run.program,
-        "verdict": run.verdict,
-        "numbers": numbers,
     }
 
 
@@ -153,17 +133,15 @@ def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
     }
 
 
-def _table(table: Table) -> dict[str, Any]:
-    """Return the first rows of a table; a value that all of them share is in the notes instead."""
-    cells = _cells(table)[:ROWS]
+def _grid(cells: pd.DataFrame, total: int) -> dict[str, Any]:
+    """Return cells of `total` rows for the template; a value that all share is in the notes instead."""
+    cells = cells.drop_duplicates()
     shared = [name for name in cells if len(cells) > 1 and len(set(cells[name])) == 1]
     notes = [f"{name}: {cells[name].iloc[0]}." for name in shared if cells[name].iloc[0]]
-    rows = len(table.cells["lines"])
-    if rows > len(cells):
-        notes.append(f"{len(cells)} of {rows} rows; the page has all.")
+    if total > len(cells):
+        notes.append(f"{len(cells)} of {total} rows; the page has all.")
     shown = cells.drop(columns=shared)
     return {
-        "label": table.label.capitalize(),
         "notes": " ".join(note[:1].upper() + note[1:] for note in notes),
         "columns": [name.replace("_", " ") for name in shown],
         "widths": [max(map(len, shown[name]), default=1) for name in shown],
@@ -179,19 +157,16 @@ def _cells(table: Table) -> pd.DataFrame:
     rows = pd.read_csv(io.StringIO(table.rows), dtype=str, keep_default_na=False)
     if "judge" in rows:
         lines = zip(cells.to_dict("records"), rows["judge"], strict=True)
-        judged = [line.get(judge, "") for line, judge in lines]
-        kept = [name for name in _OF_PUBLISHED if name in cells]
-        cells = cells[kept]
-        cells.insert(kept.index("published") + 1, "measured", judged)
+        cells["measured"] = [line.get(judge, "") for line, judge in lines]
         cells["metric"] = cells["metric"].map(sentences.noun)
         lines = zip(cells["condition"], cells["system"], strict=True)
         cells["condition"] = [text.removeprefix(f"{system}, ") for text, system in lines]
         able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])
-        cells = cells[able] if able.any() else cells
+        cells = cells.loc[able if able.any() else able.index, _OF_PUBLISHED]
     if "effect" in cells:  # a verdict names the better one of its row
         winners = cells["verdict"].str.partition(" is ")[0]
         for side in ("first", "second"):
             cells.loc[winners == cells[side], "verdict"] = f"{side} is better"
         cells["effect"] = cells["effect"].str.replace(" x", "")
-    cells = cells.drop(columns=[name for name in _PAGE_ONLY if name in cells])
+    cells = cells.drop(columns=_PAGE_ONLY, errors="ignore")
     return cells.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", regex=True)
