@@ -75,7 +75,7 @@ class Plan(plan.Plan):
         specs = self.runs.values()
         pretrained = {path for spec in specs for path in self.weights(spec)}
         datasets = {spec.workload.dataset for spec in specs}
-        return {
+        counts = {
             **dict.fromkeys(ONCE, 1),
             "fetch": len(datasets),
             "serialize": len(datasets),
@@ -90,6 +90,7 @@ class Plan(plan.Plan):
             "first_answer": len(self.early_answers()) - 1,
             **self.drawn(),
         }
+        return {name: count for name, count in counts.items() if count}
 
 
 def smoke() -> Plan:
