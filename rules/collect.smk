@@ -17,7 +17,7 @@ rule check_parity:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("check_parity.py"),
+        code=PLAN.code("check_parity.py", "gate"),
         job=lambda wildcards: document(workload=wildcards.workload),
         files=files,
     message:
@@ -49,7 +49,7 @@ rule collect_runs:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("collect.py"),
+        code=PLAN.code("collect.py", "analysis"),
         job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
         files=files,
     message:
@@ -75,7 +75,7 @@ rule collect_products:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("collect.py"),
+        code=PLAN.code("collect.py", "analysis"),
         job=lambda _: document(type="products"),
         files=files,
     message:
@@ -103,7 +103,7 @@ rule join:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("collect.py"),
+        code=PLAN.code("collect.py", "analysis"),
         job=lambda _: document(type="join"),
         files=files,
     message:

@@ -20,8 +20,9 @@ from paragone.base.digests import canonical
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
-from paragone.config.plan import FIGURES, TABLES, Plan
 from paragone.config.read import merged, read
+from paragone.plan.exhibits import FIGURES, TABLES
+from paragone.plan.plan import Plan
 
 START = time.time()
 mend_shell()

@@ -76,7 +76,7 @@ use rule fetch as pretrained with:
         model="[a-z0-9-]+",
     priority: 0  # as any other job: data come first
     params:
-        code=PLAN.code("fetch.py"),
+        code=PLAN.code("fetch.py", "data"),
         job=lambda wildcards: document(
             model=wildcards.model,
             data={

@@ -34,7 +34,7 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
         conda:
             "../envs/workflow.yaml"
         params:
-            code=PLAN.code_of_exhibits(section),
+            code=PLAN.code("draw.py", "reporting"),
             job=lambda _, section=section: document(**PLAN.drawing(section)),
             files=lambda _, output: document(results=output[0].rsplit("/", 3)[0]),
         message:
@@ -71,7 +71,7 @@ rule answers:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("answer.py"),
+        code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
             type="tables",
             titles={name: PLAN.sections[name]["title"] for name in PLAN.experiments},

@@ -14,7 +14,7 @@ rule measure_products:
         machine=100,
         gpu=lambda wildcards: PLAN.products[wildcards.backend].gpus(),
     params:
-        code=lambda wildcards: PLAN.code_of_products(wildcards.backend),
+        code=PLAN.code("measure_products.py", "measuring"),
         job=lambda wildcards: document(
             backend=PLAN.products[wildcards.backend],
             squares=PLAN.squares(wildcards.backend),

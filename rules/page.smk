@@ -28,11 +28,7 @@ rule page:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code(
-            "write_page.py",
-            None,
-            *(f"paragone.reporting.figures.{name}" for name in PLAN.exhibits[FIGURES]),
-        ),
+        code=PLAN.code("write_page.py", "reporting"),
         job=lambda _: document(**PLAN.page(workflow.configfiles)),
         files=lambda wildcards, input, output: files_with(
             input, output, results=os.path.dirname(output.page)

@@ -41,7 +41,9 @@ rule contests:
         machine=100,
         gpu=lambda wildcards: PLAN.timed[wildcards.question].gpus,
     params:
-        code=lambda wildcards: PLAN.code_of_contests(wildcards.question),
+        code=lambda wildcards: PLAN.code(
+            "hold_contests.py", "timing", *PLAN.timed[wildcards.question].variants
+        ),
         job=lambda wildcards: document(
             question=wildcards.question,
             specs=PLAN.timed[wildcards.question].variants,
@@ -68,7 +70,7 @@ rule first_answer:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("answer.py"),
+        code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
             type="contests", title=PLAN.sections[PLAN.primary]["title"], **PLAN.shown_as()
         ),

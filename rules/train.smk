@@ -29,7 +29,7 @@ rule train:
         tasks=lambda wildcards: PLAN.runs[wildcards.run].tasks,
         mpi=lambda wildcards: PLAN.runs[wildcards.run].tasks and "srun",
     params:
-        code=lambda wildcards: PLAN.code("launch.py", PLAN.runs[wildcards.run], "train"),
+        code=lambda wildcards: PLAN.code("launch.py", "training", PLAN.runs[wildcards.run]),
         job=lambda wildcards: document(
             spec=PLAN.runs[wildcards.run], data_folder=config["data"]["folder"]
         ),
@@ -62,7 +62,7 @@ rule probe:
         gpu=lambda wildcards: PLAN.probed(wildcards).gpus,
         mem_mb=8000,  # the parity gate computes in double precision
     params:
-        code=lambda wildcards: PLAN.code("probe.py", PLAN.probed(wildcards)),
+        code=lambda wildcards: PLAN.code("probe.py", "training", PLAN.probed(wildcards)),
         job=lambda wildcards: document(
             specs=[PLAN.probed(wildcards)], data_folder=config["data"]["folder"]
         ),
@@ -87,7 +87,7 @@ use rule probe as first_steps with:
     resources:
         mem_mb=8000,
     params:
-        code=lambda wildcards: PLAN.code("probe.py", PLAN.references[wildcards.name]),
+        code=lambda wildcards: PLAN.code("probe.py", "training", PLAN.references[wildcards.name]),
         job=lambda wildcards: document(
             specs=[PLAN.references[wildcards.name]],
             data_folder=config["data"]["folder"],

@@ -15,10 +15,10 @@ from paragone import data
 from paragone.base import typed_json
 from paragone.base.errors import UserError, entry_point
 from paragone.base.jobs import Job, read_job, write_job
-from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
+from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     job: Contests = read_job(Contests, arguments)
     specs = job.specs
     dataset = data.load(job.manifest, job.data_folder, specs[0].workload.dataset)
-    code = digest_of("hold_contests.py", "participate", *loaded_modules(*specs))
+    code = digest_of("timing", *loaded_names(*specs))
     record = ContestsRecord(
         question=job.question, data=data_read(dataset, specs[0]), planned=job.contests
     )

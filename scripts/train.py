@@ -7,10 +7,10 @@ from paragone import data
 from paragone.base.errors import entry_point
 from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
-from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.run_spec import Spec
 from paragone.machine import process_entry
 from paragone.models.weights import Pretrained
+from paragone.plan.code import digest_of, loaded_names
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
@@ -62,7 +62,7 @@ def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
     """Return a hash of all that a checkpoint depends on: specification, data, initial weights, code."""
     start = pretrained.sha256 if pretrained else "random"
-    code = digest_of("train.py", *loaded_modules(spec))
+    code = digest_of("training", *loaded_names(spec))
     text = f"{spec.to_json()} {dataset.manifest_sha256} {start} {code}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -10,8 +10,8 @@ from typing import Any
 from snakemake.utils import update_config
 from workspace import DEFAULTS, ROOT, preset
 
-from paragone.config import plan
 from paragone.config.run_spec import Spec
+from paragone.plan import plan
 
 # The rules that measure; what else a call does is tabulated, drawn and compared.
 GATE = ("probe", "first_steps")

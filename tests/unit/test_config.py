@@ -16,10 +16,10 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config import schema
 from paragone.config.engines import ENGINES
-from paragone.config.plan import Plan
 from paragone.config.read import merged, read
 from paragone.config.validate import validate
 from paragone.models import create_model
+from paragone.plan.plan import Plan
 
 CNN, CONV = "workloads.fashion-cnn", "experiments.tpu_fashion_conv"
 

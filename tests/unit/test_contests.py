@@ -22,7 +22,7 @@ from paragone.analysis.pairwise import (
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.expand import expand, timed_in_turn
-from paragone.config.plan import Plan
+from paragone.plan.plan import Plan
 from paragone.records.contest_record import Contest, ContestsRecord
 from paragone.reporting.answers import of_contests
 from paragone.timing.messages import Trained

@@ -25,13 +25,12 @@ from workspace import (
 
 from paragone.base import plugins
 from paragone.base.errors import UserError, as_user_error
-from paragone.config.code_files import code_files
 from paragone.config.engines import Exhibit
 from paragone.config.expand import expand
 from paragone.config.narrow import narrow
-from paragone.config.own_files import check_named, rows
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
+from paragone.plan.exhibits import rows
 from paragone.training.clocks import Ledger
 from paragone.training.worker import of_own_model
 
@@ -63,7 +62,6 @@ def read() -> dict[str, Exhibit]:
     plugins.use(config["plugins"])
     validate(config)
     narrow(config)
-    check_named(spec for name in config["experiments"] for spec in expand(config, name))
     return rows("figures", ("runs", "epochs"))
 
 
@@ -81,17 +79,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         (QUESTION, "only: [my_question]", "only: [mine]"),
         ["only: there is no experiment 'mine'; known are one_device"],
     ),
-    "syntax": ((MODEL, "import math", "import (math"), [at(MODEL, "import math"), "correct it"]),
-    "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
-    "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
-    "model of the project": (
-        (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "mlp"'),
-        ["MODELS", "'mlp', which", "scripts/paragone/models/torch.py has", "rename it"],
-    ),
-    "no model in one framework": (
-        ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
-        ["workloads.my-digits.model.name: backend jax finds no", "add it in models/jax.py"],
-    ),
     "unknown spread": (
         (TOML, '"one worker"', '"one wrker"'),
         [TOML, "engines[...].strategies[...]: Invalid enum value 'one wrker'"],
@@ -105,10 +92,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "reads nothing known": (
         (TOML, '"runs"', '"rns"'),
         [TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"],
-    ),
-    "no such optimizer": (
-        (QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
-        ["workloads.my-digits.optimizer.name", "no 'lamb' in RULES of engines/reference.py"],
     ),
     "path separator": (
         (QUESTION, "[my_folder]", f"['a{os.pathsep}b']"),
@@ -138,7 +121,6 @@ ADDED = {
     "my_folder/models/__init__.py": (MODEL, ["the project has this package; remove it"]),
     "my_folder/envs/torch.yaml": (QUESTION, ["has the name of", str(ROOT / "envs/torch.yaml")]),
     "other/engines/my_numpy.py": (ENGINE, ["other/engines/my_numpy.py has the name of", ENGINE]),
-    "other/models/torch.py": (MODEL, ["other/models/torch.py has 'my-mlp', which", MODEL]),
 }
 
 
@@ -153,8 +135,6 @@ def test_names_that_are_taken_or_impossible(folder, added):
 
 UNREADABLE = {
     CAPTION: (Path.unlink, ["is missing; write the caption of my_figure there"]),
-    "my_folder/engines/old.py": (Path.mkdir, [": is a directory", "move it away"]),
-    MODEL: (lambda path: path.write_bytes(b"# \xff\n"), ["save it as UTF-8"]),
 }
 
 
@@ -179,29 +159,11 @@ def test_what_is_read_and_what_is_passed_over(folder):
     assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)
 
 
-def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):
-    """Relative imports and packages of the plugin's own, too."""
-    texts = {
-        "near.py": "",
-        "parts/__init__.py": "from . import deep",
-        "parts/deep.py": "from ..far import x",
-        "far.py": "x = 1",
-        "other.py": "",
-    }
-    write_files(folder / "my_folder/engines", texts)
-    edit(ENGINE, "import numpy", "from .near import x\nfrom .parts import y\nimport numpy")
-    plugins.use(["my_folder"])
-    engines = Path("my_folder/engines").resolve()
-    reached = code_files("train.py", "paragone.engines.my_numpy")
-    own = {str(path.relative_to(engines)) for path in reached if path.is_relative_to(engines)}
-    assert own == {"my_numpy.py", "near.py", "parts/__init__.py", "parts/deep.py", "far.py"}
-
-
 def test_the_workflow_prints_the_message_and_stops(folder):
-    edit(*MISTAKES["syntax"][0])
+    edit(*MISTAKES["undeclared figure"][0])
     line = ["-s", str(ROOT / "Snakefile"), "all", "--cores", "1", "--configfile", QUESTION]
     printed = dry_run(line, folder, status=1)
-    refused_by_workflow(printed, f"config: {folder}/{at(MODEL, 'import math')}")
+    refused_by_workflow(printed, f"config: {folder}/{FIGURE}")
 
 
 def spec_of(backend: str) -> Spec:
@@ -214,8 +176,30 @@ def spec_of(backend: str) -> Spec:
 
 
 TRACEBACK = "the traceback is in "
+# What is found at the first job, where a file is imported with its framework.
 # Backend; file, what is replaced there by what; and the words of the message.
 FAILURES = {
+    "syntax": (
+        "torch",
+        (MODEL, "import math", "import (math"),
+        [at(MODEL, "import math"), "correct it"],
+    ),
+    "no table": ("torch", (MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
+    "model of the project": (
+        "torch",
+        (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "mlp"'),
+        ["MODELS", "'mlp', which", "scripts/paragone/models/torch.py has", "rename it"],
+    ),
+    "no model in one framework": (
+        "jax",
+        ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
+        ["workloads.my-digits.model.name: backend jax has no model 'my-mlp'; it has ", "my_mlp"],
+    ),
+    "no such optimizer": (
+        "torch",
+        (QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
+        ["there is no 'lamb' in OPTIMIZERS of engines/torch_optimizers.py, which has ", "sgd"],
+    ),
     "no engine": (
         "my-numpy",
         (ENGINE, "\nENGINE =", "\nENGIN ="),

@@ -7,7 +7,7 @@ import pytest
 from workspace import DEFAULTS, FOLDERS, PAPERS, ROOT, refusing
 
 from paragone.config.papers import read_paper, with_papers
-from paragone.config.plan import Plan
+from paragone.plan.plan import Plan
 
 MINE = """
 title: "A table of mine."

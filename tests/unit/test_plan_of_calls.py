@@ -9,7 +9,7 @@ from plan import Plan
 from workspace import CONFIG, ROOT, refusing
 
 from paragone.base.errors import UserError
-from paragone.config.plan import EXHIBITS, FIGURES, TABLES
+from paragone.plan.exhibits import EXHIBITS, FIGURES, TABLES
 
 # Cells of each experiment's published matrix x seeds: the one count made by hand. All others in tests are
 # made by tests/plan.py, which must agree with it.

@@ -14,6 +14,7 @@ NEXT_BELOW = {
     "tasks": ["base"],
     "machine": ["records"],
     "config": ["tasks"],
+    "plan": ["config"],
     "data": ["records"],
     "models": ["data"],
     "engines": ["models", "machine"],

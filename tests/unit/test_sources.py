@@ -1,85 +1,76 @@
-"""What a rule has a digest of is all of its code: else an edit would not rerun what it changes."""
+"""The digest that a rule has of its code is of all of it: else an edit would not rerun what it changes."""
 
 from pathlib import Path
 
 import pytest
-from workspace import CONFIG, ROOT, run_python
+from unit.test_rooms import LIBRARY, SCRIPTS, imported
+from workspace import ROOT
 
 from paragone.base import plugins
-from paragone.config.code_files import code_files, code_of
+from paragone.plan.code import GROUPS, code_of, digest_of
 
-ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
-
-
-def names(program: str, *modules: str) -> list[str]:
-    """The code files of a program, relative to the checkout: itself first, the others sorted."""
-    listed = [str(path.relative_to(ROOT)) for path in code_files(program, *modules)]
-    assert listed[0] == f"scripts/{program}"
-    assert listed[1:] == sorted({*listed[1:]})
-    return listed
+# Modules by dotted name, without those of the plan, whose digests these are, and those that read no config.
+MODULES = {
+    ".".join(path.relative_to(SCRIPTS).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in LIBRARY.rglob("*.py")
+}
 
 
-def test_the_program_comes_first_and_all_are_files():
-    for program in (path.name for path in ROOT.glob("scripts/*.py")):
-        assert all((ROOT / path).is_file() for path in names(program))
+def files_of(group: str) -> set[Path]:
+    places = [(LIBRARY / name).resolve() for name in GROUPS[group].split()]
+    return {
+        file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])
+    }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_training_depends_on_loop_engine_models_and_data(engine):
-    frameworks = {"tensorflow": "tensorflow", "keras_fit": "tensorflow", "jax": "jax"}
-    needed = (
-        f"__init__ engines/__init__ engines/{engine} models/{frameworks.get(engine, 'torch')} "
-        "models/weights training/loop data/__init__ data/batches data/random_streams"
-    )
-    of_engine = names("train.py", f"paragone.engines.{engine}")
-    assert {f"scripts/paragone/{name}.py" for name in needed.split()} <= set(of_engine)
-    of_launcher = names("launch.py", "train")  # a program that another starts
-    assert {"scripts/train.py", "scripts/paragone/training/loop.py"} <= {*of_launcher}
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_has_all_modules_that_its_modules_import(group):
+    files = files_of(group)
+    assert all(file.is_file() for file in files)
+    needed = {MODULES[name] for file in files for name in imported(file) if name in MODULES}
+    beside = {*(LIBRARY / "plan").glob("*.py"), LIBRARY / "__init__.py"}
+    beside |= {path for path in needed if path.name == "__init__.py"}
+    assert needed - files - beside == set()
 
 
-def test_nothing_depends_on_more_than_it_uses():
-    """So that an edit of one framework or figure makes only its own runs or figure again."""
-    assert not any("torch" in path for path in names("train.py", "paragone.engines.tensorflow"))
-    assert not any("tensorflow" in path for path in names("train.py", "paragone.engines.torch"))
-    assert not any("reporting" in path for path in names("train.py"))
-    folder = "scripts/paragone/reporting/figures"
-    modules = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
-    for name in modules:
-        listed = names("draw.py", f"paragone.reporting.figures.{name}")
-        own = {f"{folder}/{each}.py" for each in modules} & set(listed)
-        assert own == {f"{folder}/{name}.py"}
-        assert "scripts/paragone/reporting/style.py" in listed
-        assert "scripts/paragone/training/loop.py" not in listed
-
-
-@pytest.mark.parametrize("program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py"])
-def test_closure_holds_every_module_that_python_really_loads(program):
-    code = (
-        "import importlib, sys; importlib.import_module(sys.argv[1]);"
-        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'paragone'))"
-    )
-    text = run_python(code, program.removesuffix(".py"))
-    loaded = {path.partition(f"{ROOT}/")[2] or path for path in text.split()}
-    assert len(loaded) > 2
-    assert loaded <= set(names(program))
+def test_an_edit_of_a_figure_or_of_statistics_trains_nothing():
+    rooms = {
+        path.relative_to(LIBRARY).parts[0] for path in files_of("timing") if LIBRARY in path.parents
+    }
+    assert not {"analysis", "reporting", "plan"} & rooms
+    assert {"training", "models", "engines", "data"} <= rooms
 
 
 def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, monkeypatch):
     """The program is named as seen from the working directory."""
+    names = ("mlp", "sgd", "torch")
 
-    def digest(place: str, changed: str = "", name: str = "near.py") -> str:
-        engines = tmp_path / place / "engines"
-        engines.mkdir(parents=True)
-        (engines / "own.py").write_text(f"from . import {Path(name).stem}")
-        (engines / name).write_text(changed)
+    def digest(place: str, text: str = "# one", name: str = "near.py", *more: str) -> str:
+        models = tmp_path / place / "models"
+        models.mkdir(parents=True)
+        (models / "torch.py").write_text('MODELS = {"own": None}')
+        (models / name).write_text(text)
         monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / place))
-        path, made = code_of("train.py", "paragone.engines.own")
+        path, made = code_of("train.py", "training", *names, *more)
         assert not Path(path).is_absolute()
         assert Path(path).resolve() == ROOT / "scripts/train.py"
         return made
 
-    first = digest("zz")
+    first = digest("zz", "# one", "near.py", "own")
     monkeypatch.chdir(tmp_path)
-    assert digest("aa") == first
-    assert digest("b", changed="# one comment more") != first
-    assert digest("c", name="other.py") != first
+    assert digest("aa", "# one", "near.py", "own") == first
+    assert digest("b", "# another", "near.py", "own") != first
+    assert digest("c", "# one", "other.py", "own") != first
+    # What nothing of the folder is used by does not depend on it.
+    assert digest("d", "# one") == digest("e", "# another") != first
+
+
+def test_a_name_that_is_put_together_belongs_to_every_folder(tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    file = tmp_path / "models/torch.py"
+    file.write_text("MODELS = {f'deep-{depth}': None for depth in (2, 3)}")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
+    before = digest_of("training", "deep-2")
+    file.write_text("MODELS = {f'deep-{depth}': None for depth in (2, 4)}")
+    assert digest_of("training", "deep-2") != before
+    assert plugins.users("sgd") == []

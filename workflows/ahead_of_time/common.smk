@@ -11,12 +11,12 @@ sys.path[:0] = [str(HERE), str(PROJECT / "scripts")]
 
 import msgspec
 
-from ahead_of_time.plan import exporter_of, plan_of
+from ahead_of_time.plan import plan_of
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.numbers import numbers_of
 from paragone.config.papers import with_papers
+from paragone.plan.code import code_of, loaded_names
 
 
 configfile: PROJECT / "config.yaml"
@@ -57,15 +57,9 @@ ABOUT = json.dumps(
 EXHIBITS = [("figures", name) for name in FIGURES] + [("tables", name) for name in TABLES]
 
 
-def program(name, *modules):
+def program(name, group, *specs):
     """See `code_of`: a program of this workflow."""
-    return code_of(f"workflows/ahead_of_time/{name}", *modules)
-
-
-def exporting(wildcards):
-    """The program that exports a step, with what it loads by name."""
-    spec = PLAN.steps[wildcards.step]
-    return program("export_step.py", exporter_of(spec.backend.engine), *loaded_modules(spec))
+    return code_of(f"workflows/ahead_of_time/{name}", group, *loaded_names(*specs))
 
 
 def environment(wildcards):

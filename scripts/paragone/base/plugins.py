@@ -1,6 +1,6 @@
-"""Folders of the user's own, in which the project finds by name what it finds by name in itself.
+"""Folders of users and of papers, in which the project finds by name what it finds by name in itself.
 
-A plugin's folder looks as `scripts/paragone/` does. A new file is found as the project's own are:
+A plugin's folder looks as `scripts/paragone/` does. A new file is imported as the project's own are:
 `engines/<engine>.py`, `data/forms/<form>.py`, `reporting/figures/<figure>.py`. A file of a name in `TABLES`
 adds to a table of the project's file. Standard library only: the Snakefile imports this module at parse time.
 """
@@ -12,12 +12,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from paragone.base.errors import Unavailable, UserError, of_plugin, says_memory_is_full
 from paragone.base.plugin_folders import PACKAGES, VARIABLE, folders
-from paragone.base.source_files import keys_of, parsed
 
 LIBRARY = Path(__file__).parents[1]
 # Files that both have: the table in them, to which a plugin's adds.
@@ -31,6 +31,8 @@ TABLES = {
     "engines/reference.py": "RULES",
 }
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
+# The file of each entry that a plugin has added to a table of this process.
+_ORIGINS: dict[tuple[str, str], Path] = {}
 
 
 def use(named: list[str], *, drawing: bool = False) -> None:
@@ -38,7 +40,7 @@ def use(named: list[str], *, drawing: bool = False) -> None:
 
     `named` is the config's `plugins`, relative to the working directory. With `drawing`, from records alone,
     folders may be absent. Raises `UserError` for a folder that does not exist or holds nothing, and for a
-    file that is not Python or has the name of another.
+    file that has the name of another.
     """
     os.environ[VARIABLE] = ""
     used = [name for name in named if Path(name).is_dir() or not drawing]
@@ -60,8 +62,6 @@ def use(named: list[str], *, drawing: bool = False) -> None:
             )
         for file in files:
             _check(file, file.relative_to(folder).as_posix())
-    for inside in TABLES:
-        _check_keys(inside)
     _check_environments()
 
 
@@ -80,18 +80,6 @@ def _check_environments() -> None:
             known[file.name] = file
 
 
-def _check_keys(inside: str) -> None:
-    """Raise `UserError` for a key that two files of a table have."""
-    known: dict[str, Path] = {}
-    for file in files_of(inside):
-        for key in keys_of(file, TABLES[inside]):
-            if key in known:
-                raise UserError(
-                    f"plugins: {TABLES[inside]} of {file} has {key!r}, which {known[key]} has; rename it"
-                )
-            known[key] = file
-
-
 def _check(file: Path, inside: str) -> None:
     if file.name == "__init__.py":
         raise UserError(f"plugins: {file}: the project has this package; remove it")
@@ -99,7 +87,6 @@ def _check(file: Path, inside: str) -> None:
         raise UserError(
             f"plugins: {file}: a module is named with small letters, digits and _; rename it"
         )
-    parsed(file)
     owner = file_of(inside)
     if owner == LIBRARY / inside and inside not in TABLES:
         raise UserError(
@@ -158,20 +145,78 @@ def load(package: str, name: str, *needed: str) -> Any:
     return module
 
 
-def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
-    """The project's table in the file of this path, and what plugins add to it; `use` refuses equal keys.
+class Table(dict[str, Any]):
+    """A table of the file `inside`, to which plugins add. A name that it lacks raises `UserError`."""
 
-    Raises `UserError` for a file that cannot be imported.
+    def __init__(self, inside: str, own: dict[str, Any]) -> None:
+        super().__init__(own)
+        self._inside = inside
+
+    def __missing__(self, name: str) -> Any:
+        raise UserError(
+            f"there is no {name!r} in {TABLES[self._inside]} of {self._inside}, which has "
+            f"{', '.join(self)}; correct the name, or add it in {self._inside} of a plugin"
+        )
+
+
+def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
+    """Return the project's table in the file of this path with what plugins add to it.
+
+    Raises `UserError` for a file that cannot be imported or has no such table, and for a name that two have.
     """
-    table = dict(own)
+    table, known = Table(inside, own), TABLES[inside]
     for file in files_of(inside)[1:]:
-        table |= getattr(_imported(file), TABLES[inside], {})
+        added = getattr(_imported(file), known, None)
+        if added is None:
+            raise UserError(f"{file}: has no `{known} = {{...}}`; add it")
+        for name, entry in added.items():
+            if name in table:
+                place = _ORIGINS.get((known, name), LIBRARY / inside)
+                raise UserError(
+                    f"plugins: {known} of {file} has {name!r}, which {place} has; rename it"
+                )
+            table[name], _ORIGINS[known, name] = entry, file
     return table
 
 
-def keys(inside: str) -> list[str]:
-    """The keys of a table, those of plugins included, read without importing a framework."""
-    return [key for file in files_of(inside) for key in keys_of(file, TABLES[inside])]
+def origin(table: str, name: str) -> Path | None:
+    """Return the plugin's file that has added an entry to a table of this process, if one has."""
+    return _ORIGINS.get((table, name))
+
+
+def users(*names: str) -> list[Path]:
+    """Return the folders with a module of models, engines or data that has one of these names, or has it in
+    quotes.
+
+    A name that neither a folder nor the project has in quotes is put together in some module: then all are.
+    """
+    chosen: set[Path] = set()
+    for name in names:
+        having = {folder for folder in folders() if _has(folder, name)}
+        chosen |= having or (set() if _project_has(name) else {*folders()})
+    return [folder for folder in folders() if folder in chosen]
+
+
+def _has(folder: Path, name: str) -> bool:
+    files = [
+        file for part in ("models", "engines", "data") for file in (folder / part).rglob("*.py")
+    ]
+    return any(
+        f'"{name}"' in (text := _text(file, file.stat().st_mtime_ns))
+        or f"'{name}'" in text
+        or (file.stem == name and file.parent.name != "models")
+        for file in files
+    )
+
+
+@cache
+def _project_has(name: str) -> bool:
+    return _has(LIBRARY, name)
+
+
+@cache
+def _text(file: Path, _: int) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 @contextmanager
@@ -184,6 +229,13 @@ def explaining() -> Iterator[None]:
     try:
         yield
     except (UserError, Unavailable, MemoryError, OSError):
+        raise
+    except SyntaxError as error:
+        if any(str(folder) in str(error.filename) for folder in folders()):
+            where = (
+                f"{error.filename}, line {error.lineno}" if error.lineno else f"{error.filename}"
+            )
+            raise UserError(f"{where}: {error.msg}; correct it") from None
         raise
     except Exception as error:
         if not says_memory_is_full(str(error)) and (message := of_plugin(error)):

@@ -1,1 +1,1 @@
-"""What is to be run: validation, expansion, specifications, code inputs. No framework and no NumPy."""
+"""What a config may say: keys and their types, papers, expansion, specifications. No framework, no NumPy."""

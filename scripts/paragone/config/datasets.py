@@ -11,7 +11,6 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.code_files import loaded_by
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 STREAM = "stream"  # the form of a text or of tokens as one stream
@@ -40,12 +39,8 @@ def shaping(block: dict[str, Any]) -> dict[str, Any]:
     """What of a block the arrays depend on, beside the files; `code`: SHA-256 of the plugins' code for it."""
     beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
     found = {key: value for key, value in block.items() if key not in beside}
-    own = [
-        file
-        for module in data_modules(block)
-        for file in sorted(loaded_by(module))
-        if not file.is_relative_to(plugins.LIBRARY)
-    ]
+    folders = plugins.users(block["form"], block.get("builder", block["form"]))
+    own = [file for folder in folders for file in sorted((folder / "data").rglob("*.py"))]
     if own:
         content = b"\0".join(file.read_bytes() for file in own)
         found["code"] = hashlib.sha256(content).hexdigest()
@@ -55,12 +50,6 @@ def shaping(block: dict[str, Any]) -> dict[str, Any]:
 def of_split(value: Any, split: str) -> Any:
     """What a key says of a split: it has one value for both, or one for each."""
     return value[split] if isinstance(value, dict) else value
-
-
-def data_modules(block: dict[str, Any]) -> list[str]:
-    """Dotted names of the modules that fetching and serializing a data set load by name."""
-    builder = builder_module(block.get("builder", ""))
-    return [form_module(block["form"]), *([builder] if builder else [])]
 
 
 def form_module(form: str) -> str:

@@ -35,6 +35,7 @@ DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
 Initializer = Literal["pytorch", "keras", "xavier", "gpt-2", "imagenet"]
 Loss = Literal["cross_entropy", "double_softmax"]
+Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix products
 Shuffle = Literal["each_epoch", "once", "with_replacement"]
 PartialBatch = Literal["drop", "keep"]
 Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type

@@ -18,6 +18,7 @@ from paragone.config.run_spec import (
     Initializer,
     Input,
     Loss,
+    Operands,
     PartialBatch,
     Shuffle,
     Target,
@@ -35,7 +36,6 @@ Names = Annotated[list[Name], Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 Fraction = Annotated[float, Meta(ge=0, lt=1)]
 Precision = Literal["bfloat16", "float32", "float64"]
-Operands = Literal["float32", "bfloat16", "float16", "float64"]
 Tuning = Literal["as-installed", "tuned"]
 Files = Annotated[
     dict[Annotated[str, Meta(pattern="^[A-Za-z0-9_.-]+$")], Sha256], Meta(min_length=1)

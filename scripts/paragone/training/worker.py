@@ -9,10 +9,9 @@ from msgspec import structs
 
 from paragone import data, engines
 from paragone.base.errors import UserError, as_user_error, first_line, keep_traceback
-from paragone.base.plugins import LIBRARY
+from paragone.base.plugins import LIBRARY, origin
 from paragone.base.processes import tuning_variables
 from paragone.base.ranks import World
-from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.engines import has
 from paragone.machine import limits, process_entry
@@ -109,7 +108,7 @@ def of_own_model(error: Exception, spec: Spec) -> UserError | None:
     """
     if as_user_error(error) or spec.workers > 1 or not _in_engine(error):
         return None
-    if (file := model_file(spec)) is None:
+    if (file := origin("MODELS", spec.workload.model_name)) is None:
         return None
     where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
     return UserError(

@@ -12,8 +12,7 @@ from typing import Any
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import mattering
-from paragone.config.code_files import code_of, loaded_modules
-from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
+from paragone.config.datasets import block_of, data_paths, state_of_files
 from paragone.config.engines import Exhibit
 from paragone.config.expand import (
     expand,
@@ -25,44 +24,12 @@ from paragone.config.expand import (
 )
 from paragone.config.narrow import narrow
 from paragone.config.numbers import numbers_of
-from paragone.config.own_files import check_named, rows
 from paragone.config.papers import Paper, with_papers
 from paragone.config.questions import cell, scales, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
-
-FIGURES, TABLES = "figures", "tables"
-FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md")}
-PUBLISHED = "published"
-
-
-WITH_PUBLISHED = ("runs", "epochs", PUBLISHED)
-WITH_SPEEDS = ("runs", "rounds")
-# A new figure or table: an entry here, its module in scripts/paragone/reporting/, its caption in
-# rules/report/, and its name in `figures:` or `tables:` of a section.
-EXHIBITS = {
-    FIGURES: {
-        "learning_curves": Exhibit("learning curves", WITH_PUBLISHED),
-        "throughput": Exhibit("steady throughput", WITH_SPEEDS),
-        "variants": Exhibit("relative to the baseline", WITH_SPEEDS, ("baseline",)),
-        "clocks": Exhibit("where the time goes", ("runs",)),
-        "predictions": Exhibit("predictions", ("runs", "predictions")),
-        "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),
-        "batch_size_throughput": Exhibit("throughput by batch size", (*WITH_SPEEDS, PUBLISHED)),
-        "time_to_target": Exhibit("time to target", ("runs", "epochs")),
-        "scaling": Exhibit("speed-up by replicas", WITH_SPEEDS),
-        "rounds": Exhibit("rounds of contests", ("rounds",)),
-        "matmul": Exhibit("speed by size", ("products",)),
-    },
-    TABLES: {
-        "comparison": Exhibit("published and measured", WITH_PUBLISHED),
-        "differences": Exhibit("which backend is better", WITH_SPEEDS, ("primary",)),
-        "spread": Exhibit("spread over seeds", ("runs", "epochs")),
-        "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),
-        "matmul_comparison": Exhibit("published and measured", ("products", PUBLISHED)),
-        "accelerator_reference": Exhibit("as published, and this machine", ("products", PUBLISHED)),
-    },
-}
+from paragone.plan.code import code_of, loaded_names
+from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PUBLISHED, TABLES, rows
 
 
 class Plan:
@@ -89,8 +56,6 @@ class Plan:
             )
         self.experiments = {name: expand(config, name) for name in config["experiments"]}
         self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
-        if not self.from_records:
-            check_named(self.runs.values())
         # What contests decide, by name; and of each experiment all that time a cell of it.
         self.timed = {
             question.name: question
@@ -183,10 +148,10 @@ class Plan:
         """A file of the checkout, relative to the working directory: a moved checkout is no change."""
         return os.path.relpath(self._project / name)
 
-    def code(self, program: str, spec: Spec | None = None, *modules: str) -> list[str]:
-        """The path of a program and the digest of all code that decides what it does, see `code_of`; with
-        the engine and models of a specification, which it loads by name."""
-        return code_of(program, *modules, *(loaded_modules(spec) if spec else ()))
+    def code(self, program: str, group: str, *specs: Spec) -> list[str]:
+        """The path of a program, and the digest of the code of its group and of what plugins add to it for
+        some specifications, see `code_of`."""
+        return code_of(program, group, *loaded_names(*specs))
 
     def environment(self, backend: str) -> str:
         """The environment file of a backend, or of the parity gate's reference, as seen from `rules/`."""
@@ -232,18 +197,9 @@ class Plan:
         )
 
     def code_of_data(self, program: str, dataset: str) -> list[str]:
-        """A program that fetches or serializes, with the modules of a data set, which it loads by name."""
-        return self.code(program, None, *data_modules(self.dataset(dataset)))
-
-    def code_of_products(self, backend: str) -> list[str]:
-        """The program that multiplies matrices, with the module of a backend's engine."""
-        module = f"paragone.microbenchmarks.products.{self.products[backend].engine}"
-        return self.code("measure_products.py", None, module)
-
-    def code_of_contests(self, question: str) -> list[str]:
-        """The program that holds contests, and the digest of all code that decides their result."""
-        loaded = loaded_modules(*self.timed[question].variants)
-        return self.code("hold_contests.py", None, "participate", *loaded)
+        """The same of a program that fetches or serializes a data set."""
+        block = self.dataset(dataset)
+        return code_of(program, "data", block["form"], block.get("builder", block["form"]))
 
     def pythons(self, question: str) -> list[str]:
         """The files that name the Python of each backend in a question."""
@@ -342,12 +298,6 @@ class Plan:
         """The files that the figures and tables of a section read."""
         kinds = {kind for _, _, exhibit in self.exhibits_of(section) for kind in exhibit.reads}
         return [path for kind in sorted(kinds) for path in self.reads[kind](section)]
-
-    def code_of_exhibits(self, section: str) -> list[str]:
-        """The program that draws and tabulates a section, with the modules of its figures and tables."""
-        exhibits = self.exhibits_of(section)
-        modules = [f"paragone.reporting.{kind}.{name}" for kind, name, _ in exhibits]
-        return self.code("draw.py", None, *modules)
 
     def drawing(self, section: str) -> dict[str, Any]:
         """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""

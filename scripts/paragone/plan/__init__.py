@@ -1,0 +1,1 @@
+"""What is to be made: jobs, files, digests of code, figures and tables, asked by rules; no framework."""

@@ -1,0 +1,91 @@
+"""Which code decides what a program does: one digest for each group of rooms.
+
+Rules have it as a parameter, so that an edit reruns what it can change: that of a figure draws again, and
+trains nothing. A module of a plugin or of a paper belongs to the digests of what it is used by.
+"""
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from paragone.base import plugins
+from paragone.base.digests import sha256
+from paragone.config.run_spec import Spec
+
+PROJECT = plugins.LIBRARY.parents[1]
+_SPECIFICATION = "base tasks config/run_spec.py config/schedules.py config/engines.py"
+_TRAINING = (
+    f"{_SPECIFICATION} data/__init__.py data/augmentation.py data/batches.py data/random_streams.py "
+    "models/__init__.py models/jax.py models/jax_layers.py models/keras_weights.py models/tensorflow.py "
+    "models/torch.py models/weights.py config/expand.py machine engines parity workers training "
+    "records/run_record.py "
+    "records/run_metrics.py records/parity_reports.py ../launch.py ../train.py ../probe.py"
+)
+_ANALYSIS = "base tasks config records analysis ../collect.py"
+# Rooms of scripts/paragone/ and files in them, by group.
+GROUPS = {
+    "data": f"{_SPECIFICATION} config/datasets.py data models/__init__.py models/pretrained.py "
+    "models/weights.py models/keras_weights.py records/data_summary.py ../fetch.py ../serialize.py",
+    "training": _TRAINING,
+    "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
+    "measuring": f"{_TRAINING} microbenchmarks records/measurements.py ../measure_products.py",
+    "gate": f"{_TRAINING} ../check_parity.py",
+    "analysis": _ANALYSIS,
+    "reporting": f"{_ANALYSIS} reporting ../draw.py ../answer.py ../write_page.py",
+}
+
+
+def code_of(program: str, group: str, *names: str) -> list[str]:
+    """Return what a rule has as its parameter `code`: the path of a program, and a digest of its code.
+
+    `program`: a file of scripts/, or its path in this project, whose folder then counts, too. It is
+    returned relative to the working directory: a moved checkout must not look like a change. `names`: see
+    `digest_of`.
+    """
+    path = PROJECT / (program if "/" in program else f"scripts/{program}")
+    beside = sorted(path.parent.rglob("*.py")) if "/" in program else []
+    lines = [digest_of(group, *names), *(_line(file, path.parent) for file in beside)]
+    return [os.path.relpath(path), _digest(lines)]
+
+
+def digest_of(group: str, *names: str) -> str:
+    """Return the digest of the code of a group, 16 hexadecimal digits.
+
+    `names`: of models, optimizers, engines and forms of data that plugins may have, see `plugins.users`.
+    """
+    figures = ["reporting"] if group == "reporting" else []
+    folders = plugins.folders() if figures else plugins.users(*names)
+    packages = figures or ["models", "engines", "data"]
+    lines = [
+        _line(file, folder)
+        for folder in folders
+        for package in packages
+        for file in sorted((folder / package).rglob("*.py"))
+    ]
+    return _digest([_of_group(group), *lines])
+
+
+def loaded_names(*specs: Spec) -> set[str]:
+    """Return the names of what runs load by name: engines, models and optimizers."""
+    workloads = [spec.workload for spec in specs]
+    engines = {spec.backend.engine for spec in specs}
+    models = {workload.model_name for workload in workloads}
+    return engines | models | {workload.optimizer_name for workload in workloads}
+
+
+@cache
+def _of_group(group: str) -> str:
+    places = [plugins.LIBRARY / name for name in GROUPS[group].split()]
+    files = [
+        file for place in places for file in ([place] if place.suffix else place.rglob("*.py"))
+    ]
+    return _digest([_line(file, PROJECT / "scripts") for file in sorted({*files})])
+
+
+def _line(file: Path, folder: Path) -> str:
+    return f"{os.path.relpath(file, folder)} {sha256(file)}"
+
+
+def _digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
