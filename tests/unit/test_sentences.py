@@ -18,40 +18,27 @@ from paragone.reporting import sentences
 from paragone.reporting.answers import BEST, HOLD, OPEN, AnsweredQuestion, Tables
 
 A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
+A_EQUALS_B, A_OR_B = ("A", "B", EQUAL, 1.001), ("A", "B", UNDECIDED, 1.1)
+C_LOSES = [("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")]
 
 
 @pytest.mark.parametrize(
     ("table", "text"),
     [
-        (
-            pairs(("A", "B", BETTER, 2, "A"), ("A", "C", BETTER, 1.5, "A"), ("B", "C", BETTER, 0.7, "C")),
-            "A is fastest, 1.50 times as fast as C.",
-        ),
+        (pairs(A_BEATS_B, ("A", "C", BETTER, 2, "A")), "A is fastest, 1.20 times as fast as B."),
         (pairs(("A", "B", BETTER, 0.8, "B")), "B is fastest, 1.25 times as fast as A."),
         (pairs(A_BEATS_B, metric="peak memory"), "A is smallest in memory, 17 % below B."),
+        (pairs(A_BEATS_B, metric="test accuracy"), "A is most accurate, 1.200 above B."),
+        (pairs(A_EQUALS_B), "A and B are equal within 5 %."),
+        (pairs(A_EQUALS_B, *C_LOSES), "A and B are fastest, and equal within 5 %."),
+        (pairs(A_OR_B, *C_LOSES), "A or B is fastest; which one is undecided."),
         (
-            pairs(("A", "B", BETTER, 0.1, "A"), metric="test accuracy"),
-            "A is most accurate, 0.100 above B.",
-        ),
-        (
-            pairs(("A", "B", EQUAL, 1.001), ("A", "C", EQUAL, 1.002), ("B", "C", EQUAL, 1.001)),
-            "A, B and C are equal within 5 %.",
-        ),
-        (
-            pairs(("A", "B", EQUAL, 1.0), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")),
-            "A and B are fastest, and equal within 5 %.",
-        ),
-        (
-            pairs(("A", "B", UNDECIDED, 1.1), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")),
-            "A or B is fastest; which one is undecided.",
-        ),
-        (
-            pairs(("A", "B", BETTER, 2, "A"), ("C", "D", EQUAL, 1.0), tuning="both"),
-            "A is 2.00 times as fast as B. C and D are equal within 5 %.",
+            pairs(A_BEATS_B, ("C", "D", EQUAL, 1.0), tuning="both"),
+            "A is 1.20 times as fast as B. C and D are equal within 5 %.",
         ),
         (pairs(("A", "B", NOT_COMPARED, math.nan)), "No two variants could be compared."),
     ],
-)  # fmt: skip
+)
 def test_which_variant_is_best(table, text):
     assert sentences.which_is_best(table) == text
 
@@ -71,25 +58,17 @@ def test_the_length_of_runs_has_a_sentence_and_another_winner_of_long_runs_one_m
     ("columns", "takes"),
     [
         ({"n": 1, "needed": 6.0}, "one pair of runs has no variance, and it takes at least 6"),
-        (
-            {"n": 2, "needed": 6.0},
-            "two pairs of runs hardly tell how they vary, and it takes at least 6",
-        ),
+        ({"n": 2, "needed": 6.0}, "two pairs of runs hardly tell how they vary, and it takes at least 6"),
         ({"n": 9}, "it takes 1 more pair of runs"),
+        ({"n": 6, "unit": "contest", "unit_seconds": 40.0}, "it takes 4 more contests, about 3 minutes"),
         ({"needed": math.nan}, "the pairs of runs vary so much that no affordable number decides"),
-        (
-            {"n": 10, "effect": 0.97},
-            "the effect lies between none and the margin, and more pairs of runs may decide",
-        ),
+        ({"n": 10, "effect": 0.97},
+         "the effect lies between none and the margin, and more pairs of runs may decide"),
         ({"n": 10, "effect": 0.90}, "more pairs of runs may decide"),
-        (
-            {"n": 6, "unit": "contest", "unit_seconds": 40.0},
-            "it takes 4 more contests, about 3 minutes",
-        ),
     ],
-)
+)  # fmt: skip
 def test_what_an_undecided_pair_takes(columns, takes):
-    table = pairs(("A", "B", UNDECIDED, 1.1)).assign(**columns)
+    table = pairs(A_OR_B).assign(**columns)
     both = pd.concat([table, table.assign(metric="end to end")])
     (text,) = sentences.undecided(both)
     assert text.startswith("Which of A and B is faster or quicker from start to end is undecided: ")
@@ -130,11 +109,11 @@ def best(rows: pd.DataFrame, **more: object) -> reported.Answer:
 
 
 def test_the_first_question_is_answered_even_if_it_is_open_and_others_only_if_decided():
-    table = pd.concat([pairs(("A", "B", UNDECIDED, 1.1)), pairs(A_BEATS_B, metric="end to end")])
+    table = pd.concat([pairs(A_OR_B), pairs(A_BEATS_B, metric="end to end")])
     assert best(table).outcome == UNDECIDED
     answer = best(table.assign(family="exploratory"))
     assert answer.text == "A is quickest from start to end, 1.20 times as quick as B."
-    undecided = pairs(("A", "B", UNDECIDED, 1.1), family="exploratory")
+    undecided = pairs(A_OR_B, family="exploratory")
     assert best(undecided).text == sentences.NOTHING_COMPARED
 
 
