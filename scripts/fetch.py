@@ -13,7 +13,7 @@ from paragone.data import locate
 from paragone.models import pretrained
 
 
-class Wanted(Job, kw_only=True):
+class Search(Job, kw_only=True):
     """A data set, with its `block` of `datasets`, or a model whose published weights are looked for.
 
     `data`: the config's `data` block. `state`: of the user's files, whose change has them looked at again.
@@ -30,18 +30,17 @@ class Wanted(Job, kw_only=True):
 @entry_point
 def main() -> None:
     """Run the program; for the content of its output see `locate.find` and `pretrained.provide`."""
-    job: Wanted = read_job(Wanted)
+    job: Search = read_job(Search)
     if job.dataset:
-        found = locate.find(job.dataset, job.block, job.data)
-        text = (
-            f"{found['dataset']}: {found['source']}, edition {found['edition']} ({found['origin']})"
+        source = locate.find(job.dataset, job.block, job.data)
+        print(
+            f"{source['dataset']}: {source['source']}, edition {source['edition']} ({source['origin']})"
         )
     else:
-        found = pretrained.provide(job.model, job.data)
-        origin = f" ({found['origin']})" if found["origin"] else ""
-        text = f"{found['model']}: initial weights {found['initializer']}{origin}"
-    write_json(found, job.source)
-    print(text)
+        source = pretrained.provide(job.model, job.data)
+        origin = f" ({source['origin']})" if source["origin"] else ""
+        print(f"{source['model']}: initial weights {source['initializer']}{origin}")
+    write_json(source, job.source)
 
 
 if __name__ == "__main__":

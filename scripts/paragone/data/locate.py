@@ -1,10 +1,10 @@
 """Locate the files of one data set: `data.source` of the config decides how far to go."""
 
 import hashlib
-import os
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from paragone.config.datasets import (
     of_split,
     shaping,
 )
-from paragone.data import places, store, synthetic
-from paragone.data.places import Address, Editions, Folder, Found, Unreachable
+from paragone.data import store, synthetic
+from paragone.data.places import ENVIRONMENT, Edition, Editions, Place, Unreachable, mirrors
 
-ENVIRONMENT = "PARAGONE_MIRRORS"
 OFFICIAL = "official"  # the edition at an official address
 
 
@@ -43,10 +42,9 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 def _published(dataset: str, block: dict, settings: dict) -> dict:
     """Data of a builder, or of listed checksums: in the store, in mirrors, or at the official address."""
     folder, editions = Path(settings["folder"]), block.get("editions")
-    raw = folder / "raw" / store.plain(dataset)
+    downloads = raw(folder, dataset)
     name = block.get("builder") or block.get("mirror", dataset)
-    mirrors = mirrors_of(name, raw, settings)
-    official = None
+    places = mirrors(name, downloads, settings)
     if editions is None:
         # Imported here: TensorFlow Datasets is needed only for what no config lists.
         from paragone.data.forms.tfds import registered
@@ -54,24 +52,24 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
         files = registered(dataset, block)
         editions = {OFFICIAL: {name: digest for name, (_, digest) in files.items()}}
         urls = {name: url for name, (url, _) in files.items()}
-        official = Address(next(iter(urls.values())).rpartition("/")[0], raw, urls)
+        places.append(Place(downloads, next(iter(urls.values())).rpartition("/")[0], urls))
     elif "address" in block and OFFICIAL in editions:
-        official = Address(block["address"], raw)
+        places.append(Place(downloads, block["address"]))
     if stored := _stored(dataset, block, editions, folder):
         return stored
-    found, reason = search(dataset, editions, mirrors, official, folder)
-    if found:
-        checked = editions[found.edition]
-        described: list[dict[str, Any]] = [
+    edition, reason = search(dataset, editions, places, folder)
+    if edition:
+        digests = editions[edition.name]
+        described = [
             {
                 "name": name,
                 "path": str(path.resolve()),
                 "bytes": path.stat().st_size,
-                "sha256": checked[name],
+                "sha256": digests[name],
             }
-            for name, path in found.files.items()
+            for name, path in edition.files.items()
         ]
-        return _source(dataset, block, found.edition, found.origin, described)
+        return _source(dataset, block, edition.name, edition.origin, described)
     if settings["source"] == "real":
         raise UserError(
             f"no real {dataset} found ({reason}). Put its files into the folder {name} of a "
@@ -102,45 +100,36 @@ def _of_user(dataset: str, block: dict) -> dict:
     return _source(dataset, block, edition, "path of the config", files)
 
 
-def mirrors_of(name: str, raw: Path, settings: dict) -> list[Folder | Address]:
-    """Return the places of a builder's data or of a model in the mirrors of config and environment.
-
-    raw: the folder for downloads. Raises `UserError` for a mirror folder that does not exist.
-    """
-    mirrors = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
-    return [places.mirror(mirror.strip(), name, raw) for mirror in mirrors if mirror.strip()]
-
-
 def search(
-    name: str,
-    editions: Editions,
-    mirrors: list[Folder | Address],
-    official: Address | None,
-    folder: Path,
-) -> tuple[Found | None, str]:
-    """Search for a data set or model in the store, in its mirrors and at its official address.
+    name: str, editions: Editions, places: list[Place], folder: Path
+) -> tuple[Edition | None, str]:
+    """Search for a data set or model among the downloads, then in its places.
 
     folder: `data.folder`, which is locked meanwhile. Returns the first edition found, or None and why each
     place does not have it. Raises `UserError` for a wrong checksum.
     """
-    raw = folder / "raw" / store.plain(name)
-    tried = []
+    downloads = raw(folder, name)
+    reasons = []
     with store.lock(folder, name):
-        for left in raw.glob("*/tmp*"):  # by a download that was killed
+        for left in downloads.glob("*/tmp*"):  # by a download that was killed
             left.unlink()
-        for edition, digests in editions.items():
-            downloaded = Folder(raw / edition, "downloaded before")
+        for listed, digests in editions.items():
             with suppress(UserError):  # a part of the edition, or damaged: to be downloaded
-                if found := places.search(downloaded, name, {edition: digests}):
-                    return found, ""
-        for place in [*mirrors, *([official] if official else [])]:
+                if edition := Place(downloads / listed).find(name, {listed: digests}):
+                    return replace(edition, origin="downloaded before"), ""
+        for place in places:
             try:
-                if found := places.search(place, name, editions):
-                    return found, ""
-                tried.append(f"{place.title}: not there")
+                if edition := place.find(name, editions):
+                    return edition, ""
+                reasons.append(f"{place.title}: not there")
             except Unreachable as error:
-                tried.append(f"{place.title}: {error}")
-    return None, "; ".join(tried) or "no mirror and no official edition is listed"
+                reasons.append(f"{place.title}: {error}")
+    return None, "; ".join(reasons) or "no mirror and no official edition is listed"
+
+
+def raw(folder: Path, name: str) -> Path:
+    """Return the folder for the downloads of a data set or model in the store."""
+    return folder / "raw" / store.plain(name)
 
 
 def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict | None:
@@ -189,15 +178,15 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
     """
     files = []
     for split in SPLITS if isinstance(path, dict) else SPLITS[:1]:
-        named = Path(of_split(path, split))
+        root = Path(of_split(path, split))
         prefix = f"{split}/" if isinstance(path, dict) else ""
-        if not named.exists():
+        if not root.exists():
             return []
-        entries = sorted(named.iterdir()) if named.is_dir() else [named]
+        entries = sorted(root.iterdir()) if root.is_dir() else [root]
         files += [
             {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
             for entry in entries
-            if entry == named or not left_behind(entry.name)
+            if entry == root or not left_behind(entry.name)
         ]
     return files
 

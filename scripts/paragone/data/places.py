@@ -3,6 +3,7 @@
 A place is asked for one file of one edition at a time. pooch downloads and checks what is on the network.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from paragone.data.forms import BYTES, kind_of
 
 Editions = dict[str, dict[str, str]]  # edition name -> {file name: SHA-256}
 
+ENVIRONMENT = "PARAGONE_MIRRORS"
 CONNECT, SILENCE = (
     4,
     60,
@@ -36,64 +38,76 @@ class WrongContent(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class Edition:
     """A whole edition with every file checked. files: name -> path."""
 
-    edition: str
+    name: str
     files: dict[str, Path]
     origin: str
 
 
 @dataclass(frozen=True)
-class Folder:
-    """A folder with the files of one data set, which are used in place and never copied."""
+class Place:
+    """A folder, whose files are used in place, or an address, whose files are downloaded once.
 
-    path: Path
-    origin: str = "mirror folder"
-
-    @property
-    def title(self) -> str:
-        """The name of this place in messages."""
-        return f"folder {self.path}"
-
-    def file(self, edition: str, name: str, digest: str) -> Path | None:
-        """Return the checked file of an edition, None if it is not there. Raises `WrongContent`."""
-        path = self.path / name
-        if not path.is_file():
-            return None
-        if sha256(path) != digest:
-            raise WrongContent(_description(path))
-        return path
-
-
-@dataclass(frozen=True)
-class Address:
-    """An address on the network, whose files are downloaded into <raw>/<edition>/ once.
-
-    `urls`: file name -> address, for files that are not directly below `url`.
+    `folder`: that of the files, or of the downloads, which has a folder for each edition. `urls`: file name
+    -> address, for files that are not directly below `url`.
     """
 
-    url: str
-    raw: Path
+    folder: Path
+    url: str = ""
     urls: dict[str, str] = field(default_factory=dict)
 
     @property
-    def origin(self) -> str:
-        """The address for messages and results, without a password that it may contain."""
-        parts = urlsplit(self.url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-    @property
     def title(self) -> str:
-        """The name of this place in messages."""
-        return f"address {self.origin}"
+        """Return folder or address for messages and results, without a password."""
+        parts = urlsplit(self.url)
+        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return f"address {address}" if self.url else f"folder {self.folder}"
 
-    def file(self, edition: str, name: str, digest: str) -> Path | None:
-        """Return the checked file of an edition, downloaded; None if the address does not have it.
+    def find(self, dataset: str, editions: Editions) -> Edition | None:
+        """Return the first edition that is here, None without a file of any.
 
-        Raises `WrongContent`, and `Unreachable` without an answer.
+        Raises `Unreachable`, and `UserError` for a wrong checksum or an edition of which files are missing.
         """
-        url, folder, description = self.urls.get(name, f"{self.url}/{name}"), self.raw / edition, ""
+        present: set[str] = set()
+        wrong: dict[str, str] = {}
+        for edition, digests in editions.items():
+            files = {}
+            for name, digest in digests.items():
+                try:
+                    path = self._file(edition, name, digest)
+                except WrongContent as error:
+                    wrong[name] = str(error)
+                    break
+                if path:
+                    files[name] = path
+            if len(files) == len(digests):
+                origin = self.title.removeprefix("address ") if self.url else "mirror folder"
+                return Edition(edition, files, origin)
+            present.update(files)
+        for name, description in wrong.items():
+            listed = (
+                f"{files[name]} ({edition})" for edition, files in editions.items() if name in files
+            )
+            raise UserError(
+                f"{self.title}: {name} of {dataset} has a wrong checksum: expected SHA-256 "
+                f"{', '.join(listed)}, found {description}. Replace the file, or list its checksum among the "
+                f"editions of {dataset} in the config"
+            )
+        if present:
+            missing = sorted({name for files in editions.values() for name in files} - present)
+            raise UserError(f"{self.title}: {dataset} is incomplete, missing {', '.join(missing)}")
+        return None
+
+    def _file(self, edition: str, name: str, digest: str) -> Path | None:
+        """Return the checked file of an edition, None if it is not here. `WrongContent`: another checksum."""
+        path, folder = self.folder / name, self.folder / edition
+        if not self.url:
+            if path.is_file() and sha256(path) != digest:
+                raise WrongContent(_description(path))
+            return path if path.is_file() else None
+        description = ""
 
         def download(url: str, target: str, _: object) -> None:
             nonlocal description
@@ -109,6 +123,7 @@ class Address:
                 )(url, target, None)
             description = _description(Path(target))
 
+        url = self.urls.get(name, f"{self.url}/{name}")
         try:
             path = Path(pooch.retrieve(url, f"sha256:{digest}", name, folder, None, download))
         except requests.RequestException as error:
@@ -121,60 +136,25 @@ class Address:
         return path
 
 
-def mirror(name: str, dataset: str, raw: Path) -> Folder | Address:
-    """Return the place of `dataset` in a mirror of data.mirrors or PARAGONE_MIRRORS.
+def mirrors(name: str, downloads: Path, settings: dict) -> list[Place]:
+    """Return the places of a builder's data or of a model in the mirrors of config and environment.
 
-    Raises `UserError` for a folder that does not exist: the user named it, so it was meant.
+    Raises `UserError` for a mirror folder that does not exist: the user named it, so it was meant.
     """
-    parts = urlsplit(name)
-    if parts.scheme in ("http", "https"):
-        return Address(f"{name.rstrip('/')}/{dataset}", raw)
-    path = url2pathname(parts.path) if parts.scheme == "file" else name
-    root = Path(path).expanduser()
-    if not root.is_dir():
-        shown = re.sub("//[^/@]*@", "//", name)  # a mistyped address may contain a password
-        raise UserError(
-            f"mirror folder {shown} does not exist: correct data.mirrors in the config or the "
-            "environment variable PARAGONE_MIRRORS"
-        )
-    return Folder(root / dataset)
-
-
-def search(place: Folder | Address, dataset: str, editions: Editions) -> Found | None:
-    """Return the first edition that a place has, None if it has no file of any.
-
-    Raises `Unreachable`, and `UserError` for a wrong checksum or an edition of which files are missing.
-    """
-    present: set[str] = set()
-    wrong: dict[str, str] = {}
-    for edition, digests in editions.items():
-        files = {}
-        for name, digest in digests.items():
-            try:
-                path = place.file(edition, name, digest)
-            except WrongContent as error:
-                wrong[name] = str(error)
-                break
-            if path:
-                files[name] = path
-        if len(files) == len(digests):
-            return Found(edition, files, place.origin)
-        present.update(files)
-    for name, description in wrong.items():
-        expected = (
-            f"{digests[name]} ({edition})"
-            for edition, digests in editions.items()
-            if name in digests
-        )
-        raise UserError(
-            f"{place.title}: {name} of {dataset} has a wrong checksum: expected SHA-256 "
-            f"{', '.join(expected)}, found {description}. Replace the file, or list its checksum among the "
-            f"editions of {dataset} in the config"
-        )
-    if present:
-        missing = sorted({name for digests in editions.values() for name in digests} - present)
-        raise UserError(f"{place.title}: {dataset} is incomplete, missing {', '.join(missing)}")
-    return None
+    places = []
+    for mirror in [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]:
+        parts = urlsplit(mirror.strip())
+        if parts.scheme in ("http", "https"):
+            places.append(Place(downloads, f"{parts.geturl().rstrip('/')}/{name}"))
+        elif path := url2pathname(parts.path) if parts.scheme == "file" else mirror.strip():
+            if not Path(path).expanduser().is_dir():
+                shown = re.sub("//[^/@]*@", "//", path)  # a mistyped address may contain a password
+                raise UserError(
+                    f"mirror folder {shown} does not exist: correct data.mirrors in the config or the "
+                    f"environment variable {ENVIRONMENT}"
+                )
+            places.append(Place(Path(path).expanduser() / name))
+    return places
 
 
 def _description(path: Path) -> str:

@@ -16,8 +16,8 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
-from paragone.data.locate import OFFICIAL, mirrors_of, search
-from paragone.data.places import Address
+from paragone.data.locate import OFFICIAL, raw, search
+from paragone.data.places import Place, mirrors
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
 ADDRESSES = {
@@ -43,19 +43,19 @@ def provide(model: str, settings: dict) -> dict:
     if not files:
         return _without(model, settings, f"data.pretrained.{model} lists no file")
     folder = Path(settings["folder"])
-    raw = folder / "raw" / model
-    mirrors = mirrors_of(model, raw, settings)
+    downloads = raw(folder, model)
+    places = mirrors(model, downloads, settings)
     target = _target(folder, model, files)
     store.check_owner(target, folder)
     if not _complete(target):
-        official = Address(ADDRESSES[model], raw)
-        found, reason = search(model, {OFFICIAL: files}, mirrors, official, folder)
-        if found is None:
+        places.append(Place(downloads, ADDRESSES[model]))
+        edition, reason = search(model, {OFFICIAL: files}, places, folder)
+        if edition is None:
             return _without(model, settings, reason)
         with store.lock(folder, model):
             if not _complete(target):  # another process may have written it meanwhile
-                ((name, path),) = found.files.items()
-                _convert(model, path, files[name], found.origin, target, folder)
+                ((name, path),) = edition.files.items()
+                _convert(model, path, files[name], edition.origin, target, folder)
     return json.loads((target / "manifest.json").read_bytes())
 
 
