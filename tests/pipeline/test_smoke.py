@@ -178,6 +178,7 @@ def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records):
         assert [epoch.steps for epoch in made.epochs] == [planned] * made.spec.epochs
         # Every part is counted, imports from the start of the process; nothing is left uncounted.
         parts = run_metrics.parts(made)
+        assert (parts.pop("first_steps") > 0) is (made.first_steps is not None)
         assert min(parts.values()) > 0
         assert parts["other"] < 0.2 * run_metrics.end_to_end(made)
 

@@ -81,6 +81,8 @@ def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
                     "working": seconds,
                     "sleeping": 0.001 * seconds,
                     "host": make_activity(2 * FIRST + seconds),
+                    "updates": STEPS + 2,
+                    "batches": STEPS + 2,
                 }
             )
     return {

@@ -207,10 +207,10 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
         text = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
         yield Breach("asleep", "sleeping", text)
     steps, spec = window.steps + 2, contest.contestants[window.contestant].spec
-    if window.batches is not UNSET and window.batches != steps:
+    if window.batches != steps:
         yield Breach("counted", "batches", f"{window.batches} in {steps} steps")
     several = spec.workload.accumulated
-    if window.updates is not UNSET and abs(window.updates * several - steps) >= several:
+    if abs(window.updates * several - steps) >= several:
         yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
     yield from _throttling("host", Load(before=0, life=window.host))
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import Meta, field
 
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.typed_json import Count, Part, Whole
@@ -57,9 +57,9 @@ class Window(Part, frozen=True):
 
     `contestant`: its index. It trained an epoch of one step in `first` seconds, then one of `steps` more in
     `seconds`, by the clock of its first worker: the difference is `steps` without the start of an epoch.
-    `working`, `sleeping`: CPU seconds of its own workers and of all others meanwhile, by the kernel's clocks
-    of the processes. `updates`, `batches`: in both epochs, those of the weights that the optimizer counted,
-    and those that the engine drew in the protocol's order; of the worker that did least.
+    `working`, `sleeping`: CPU seconds of its workers and of all others meanwhile, by the kernel's clocks of
+    the processes. `updates`, `batches`: updates that the optimizer counted in both epochs, and batches that
+    the engine drew in the protocol's order; those of the worker that did least.
     """
 
     round: Count
@@ -70,8 +70,8 @@ class Window(Part, frozen=True):
     working: Number
     sleeping: Number
     host: Activity
-    updates: Whole | UnsetType = UNSET
-    batches: Whole | UnsetType = UNSET
+    updates: Whole
+    batches: Whole
 
     @property
     def whole(self) -> float:
@@ -82,10 +82,10 @@ class Window(Part, frozen=True):
 class Contest(Part, frozen=True, kw_only=True):
     """All variants of a question, timed in turn.
 
-    `together`: all were alive at once; else, because they do not fit into memory together, one at a time:
-    each with its windows of all rounds. `windows`: in the order of time. `ready_seconds`: from their start
-    until every contestant that could was warm. `seconds`: of the whole contest, the attempt to hold it
-    together included.
+    `together`: whether all were alive at once; else they do not fit into memory together, and each had its
+    windows of all rounds before the next one started. `windows`: in the order of time. `ready_seconds`: from
+    their start until every contestant that could was warm. `seconds`: length of the contest, with the attempt
+    to hold it together.
     """
 
     together: bool = True

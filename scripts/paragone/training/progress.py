@@ -16,7 +16,7 @@ SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports
 class Progress:
     """Prints one line per epoch, and one every ten seconds inside a long epoch.
 
-    `steps`, `examples`: of an epoch. `quiet`: print nothing; for every rank but the first.
+    `steps`, `examples`: numbers in an epoch. `quiet`: print nothing, as every rank but the first does.
     """
 
     def __init__(self, spec: Spec, steps: int, examples: int, *, quiet: bool = False) -> None:
@@ -33,7 +33,7 @@ class Progress:
             print(f"[{run}] {text}", flush=True)
 
     def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
-        """Pass batches on and report how far the epoch is, without synchronizing any device."""
+        """Yield the batches and report how far the epoch is, without synchronizing any device."""
         begun = time.perf_counter()
         for step, batch in enumerate(batches):
             now = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a worker does before its work and after it: it joins the others and says what it has used."""
+"""What a worker does before and after its work: it joins the others, and reports what it has used."""
 
 import traceback
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from paragone.workers.rendezvous import Rendezvous
 
 
 def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
-    """This process as a worker that has met the others, with its cores, its data and its engine, unbuilt.
+    """Meet the other workers; return this one with its cores, its data, and its engine, which is not built.
 
     Raises `UserError`.
     """
@@ -76,7 +76,7 @@ def _limit(spec: Spec, world: World) -> None:
 
 
 def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Process:
-    """This process with what it has used. Call it right after the last timed work."""
+    """Return this process with what it has used. Call it right after the last timed work."""
     opened = has(worker.engine, "devices")  # not where the devices were unavailable
     return process_entry.ending(
         structs.replace(
@@ -102,9 +102,10 @@ def blaming_own_model(spec: Spec) -> Iterator[None]:
 
 
 def of_own_model(error: Exception, spec: Spec) -> UserError | None:
-    """The error with the plugin's file whose model a framework fails to train; None for any other.
+    """Return an error that names the plugin's file whose model a framework fails to train; None otherwise.
 
-    Of several workers one may also fail because another has. The traceback is for who wrote the model.
+    With several workers one may fail because another has, so that none is returned. The author of the model
+    finds the traceback in a file.
     """
     if as_user_error(error) or spec.workers > 1 or not _in_engine(error):
         return None
@@ -118,7 +119,7 @@ def of_own_model(error: Exception, spec: Spec) -> UserError | None:
 
 
 def _in_engine(error: Exception) -> bool:
-    """Whether an error comes from a method of an engine, and not from clocks, data or checkpoints."""
+    """Return whether an error comes from a method of an engine, not from clocks, data or checkpoints."""
     files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
     packages = [
         file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
