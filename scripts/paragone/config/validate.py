@@ -3,6 +3,7 @@
 import difflib
 import json
 import math
+import re
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -147,8 +148,8 @@ def check(value: Any, kind: Any, path: str = "") -> None:
     path: the key of the value; empty for the whole config.
     """
     _check_yaml(value, path)
-    if _misfit(value, kind):
-        raise UserError(_fault(value, kind, path))
+    if fault := _fault(value, kind, path):
+        raise UserError(fault)
 
 
 def _check_yaml(value: Any, path: str) -> None:
@@ -171,107 +172,103 @@ def _check_yaml(value: Any, path: str) -> None:
         _check_yaml(inner, _join(path, place))
 
 
-def _misfit(value: Any, kind: Any) -> str:
-    """What msgspec says of a value that is not of a type; nothing of one that is."""
+def _fault(value: Any, kind: Any, path: str) -> str:
+    """Return the decoder's path and reason, with a remedy, for a value not of a type; else nothing."""
     try:
         msgspec.convert(value, kind)
+        return ""
     except msgspec.ValidationError as error:
-        return str(error)
-    return ""
+        reason, _, place = str(error).partition(" - at `")
+    for key, index in re.findall(r"\.(\w+)|\[(\d+|\.{3})\]", place):
+        if index == "...":  # the decoder does not name the entry of a mapping
+            break
+        step = int(index) if index else key
+        value, kind, path = value[step], _type_below(kind, step), _join(path, step)
+    mapping = next((option for option in _options(kind) if get_origin(option) is dict), None)
+    for name in value if isinstance(value, dict) and mapping else ():
+        of_names, of_values = get_args(mapping)
+        if fault := _fault(name, of_names, f"{path}, the name {name!r}"):
+            return fault
+        if fault := _fault(value[name], of_values, _join(path, name)):
+            return fault
+    return f"{path or 'config'}: {_sentence(reason, value, kind)}"
 
 
-def _plain(kind: Any) -> Any:
-    """A type without its bounds."""
-    while get_origin(kind) is Annotated:
-        kind, *_ = get_args(kind)
-    return kind
+def _options(kind: Any) -> list[Any]:
+    """Return the types of a union, or the one type, without bounds."""
+    if get_origin(kind) is Annotated:
+        return _options(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return [each for option in get_args(kind) for each in _options(option)]
+    return [kind]
 
 
-def _fault(value: Any, kind: Any, path: str) -> str:
-    """The message for a value that does not fit: that of the innermost key which is wrong."""
-    where, plain = path or "config", _plain(kind)
-    options = {getattr(option, "__origin__", option) for option in get_args(plain)}
-    if options - {type(None)} == {int, float}:  # messages speak of a number
-        kind, plain = get_args(plain)[1], float
-    if get_origin(plain) in (Union, types.UnionType):
-        return _fault_of_union(value, kind, get_args(plain), path)
-    if isinstance(value, dict) and isinstance(plain, type) and issubclass(plain, msgspec.Struct):
-        fields = {field.name: field for field in msgspec.structs.fields(plain)}
-        if plain.__struct_config__.forbid_unknown_fields:
-            for key in value.keys() - fields.keys():
-                close = difflib.get_close_matches(key, fields, 1)
-                meant = f"; did you mean {close[0]!r}?" if close else ""
-                return f"{where}: {key!r} was unexpected{meant}; known keys are {', '.join(fields)}"
-        for name, field in fields.items():
-            if field.required and name not in value:
-                return f"{where}: {name!r} is missing; add it"
-        hints = get_type_hints(plain, include_extras=True)
-        inner: list[tuple[str | int, Any, Any]]
-        inner = [(key, value[key], hints[key]) for key in fields if key in value]
-    elif isinstance(value, dict) and get_origin(plain) is dict:
-        of_names, of_values = get_args(plain)
-        for key in value:
-            if _misfit(key, of_names):
-                return _fault(key, of_names, f"{path}, the name {key!r}")
-        inner = [(key, entry, of_values) for key, entry in value.items()]
-    elif isinstance(value, list) and get_origin(plain) in (list, tuple):
-        inner = [(place, entry, get_args(plain)[0]) for place, entry in enumerate(value)]
-    else:
-        inner = []
-    for key, entry, of_entry in inner:
-        if _misfit(entry, of_entry):
-            return _fault(entry, of_entry, _join(path, key))
-    return f"{where}: {_said(value, kind, plain)}"
+def _type_below(kind: Any, key: str | int) -> Any:
+    """Return the type of what a key of a block, or a place in a list, leads to."""
+    for option in _options(kind):
+        if isinstance(key, int) and get_origin(option) in (list, tuple):
+            return get_args(option)[0]
+        if isinstance(option, type) and issubclass(option, msgspec.Struct):
+            return get_type_hints(option, include_extras=True)[str(key)]
+    raise KeyError(key)
 
 
-def _fault_of_union(value: Any, kind: Any, kinds: tuple[Any, ...], path: str) -> str:
-    """The message for a value that is of none of several types: of the list or block, if it is one."""
-    for option in kinds:
-        container = get_origin(_plain(option)) or _plain(option)
-        same = isinstance(value, list) and container in (list, tuple)
-        if same or (
-            isinstance(value, dict) and container not in (list, tuple, Literal, str, int, bool)
-        ):
-            return _fault(value, option, path)
-    numbers = [option for option in kinds if float in (option, *get_args(option)[:1])]
-    if numbers and not isinstance(value, list | dict):
-        return f"{path}: {_said(value, numbers[0], float)}"
-    scalars = [option for option in kinds if get_origin(option) is Literal]
-    if scalars and not isinstance(value, list | dict):
-        return _fault(value, scalars[0], path)
-    return f"{path}: {_said(value, kind, kind)}"
-
-
-def _said(value: Any, kind: Any, plain: Any) -> str:
-    """What is wrong with a value by itself, and what would be right."""
-    if get_origin(plain) is Literal:
-        allowed = ", ".join(json.dumps(option) for option in get_args(plain))
-        return f"{_shown(value)} is not one of {allowed}"
-    words, _, _ = _misfit(value, kind).partition(" - at `")
-    if plain in (int, float) and isinstance(value, str):
-        try:
-            if isinstance(yaml.safe_load(value), int | float):
-                return (
-                    f"{_shown(value)} is text, not {_PLAINLY[plain.__name__]}; write it without quotes, or, "
-                    "as a block of --config holds nothing but texts, in a file for --configfile"
-                )
-            number = repr(float(value))
-            if not math.isfinite(float(value)):
-                return f"{_shown(value)} is not a finite number; write one that is"
-            if "." not in number:
-                number = number.replace("e", ".0e")  # else it is text again
-            return f"YAML reads {_shown(value)} as text; write the number {number}"
-        except (ValueError, yaml.YAMLError):
-            pass
+def _sentence(reason: str, value: Any, kind: Any) -> str:
+    """Return the decoder's reason in words for people: what is wrong, and what would be right."""
+    options = _options(kind)
+    key = reason.rpartition(" field `")[2].rstrip("`")
+    if reason.startswith("Object contains unknown"):
+        fields = next(
+            each for each in options if hasattr(each, "__struct_fields__")
+        ).__struct_fields__
+        close = difflib.get_close_matches(key, fields, 1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        return f"{key!r} was unexpected{meant}; known keys are {', '.join(fields)}"
+    if reason.startswith("Object missing"):
+        return f"{key!r} is missing; add it"
+    if isinstance(value, dict) and reason[:1].islower():  # of `__post_init__`
+        return reason
     if value is None:
         return "has no value; write one, or leave the key out"
-    if plain is str and not isinstance(value, str | list | dict):
+    if isinstance(value, str) and {int, float} & {*options} and (remedy := _number_in(value)):
+        return remedy
+    allowed = [
+        each for option in options if get_origin(option) is Literal for each in get_args(option)
+    ]
+    if allowed and not isinstance(value, list | dict):
+        return f"{_shown(value)} is not one of {', '.join(map(json.dumps, allowed))}"
+    if str in options and not isinstance(value, list | dict | str):
         return f"YAML reads {_shown(value)}, which is no text; write it in quotes"
-    if isinstance(value, dict) and words[:1].islower():  # of `__post_init__`
-        return words
-    for name, plainly in _PLAINLY.items():
-        words = words.replace(f"`{name}`", plainly)
-    return f"{_shown(value)}: {words[:1].lower()}{words[1:]}; correct it"
+    if float in options and type(value) is int:  # of an integer the bound is another
+        reason = _fault(float(value), kind, "").partition(": expected ")[2].rpartition("; ")[0]
+        return f"{_shown(value)}: expected {reason.replace('.0', '')}; correct it"
+    plainly = re.sub(r"`([a-z| ]+)`", lambda match: _plainly(match[1]), reason)
+    return f"{_shown(value)}: {plainly[:1].lower()}{plainly[1:]}; correct it"
+
+
+def _plainly(kinds: str) -> str:
+    """Return the decoder's names of types in words: `int | float` is a number."""
+    names = kinds.replace("int | float", "float").split(" | ")
+    return " or ".join(_PLAINLY.get(name, name) for name in names)
+
+
+def _number_in(text: str) -> str:
+    """Return what to write in the place of a text that was meant as a number; nothing if it was not."""
+    try:
+        number = float(text)
+    except ValueError:
+        return ""
+    if not math.isfinite(number):
+        return f"{_shown(text)} is not a finite number; write one that is"
+    if isinstance(yaml.safe_load(text), int | float):
+        return (
+            f"{_shown(text)} is text, not a number; write it without quotes, or, as a block of --config "
+            "holds nothing but texts, in a file for --configfile"
+        )
+    written = repr(number)
+    if "." not in written:
+        written = written.replace("e", ".0e")  # else it is text again
+    return f"YAML reads {_shown(text)} as text; write the number {written}"
 
 
 def _shown(value: Any) -> str:
