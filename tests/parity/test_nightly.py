@@ -19,6 +19,7 @@ from paragone.config.expand import probe
 
 pytestmark = pytest.mark.nightly
 
+FRAMEWORKS = ["torch", "torch-xla", "jax", "tensorflow-mirrored"]
 MIXED = ["torch", "tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compile", "jax"]
 CELLS = {
     test_an_engine_keeps_its_contract: [
@@ -53,18 +54,14 @@ CELLS = {
     test_every_protocol_passes: [("torch-xla", "but enlarged images")],
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason: ["torch-xla"],
     test_every_wrong_engine_is_refused_for_its_reason: [
-        ("jax", "cosine", "float64", 30),
-        ("tensorflow-mirrored", "cosine", "float64", 30),
-        ("torch-xla", "fashion-cnn", "float64", 42),
-        ("torch-xla", "wide-resnet", "float64", 8),
-        ("jax", "wide-resnet", "float64", 5),
-        ("tensorflow-mirrored", "wide-resnet", "float64", 6),
-        ("torch", "fashion-cnn", "float32", 43),
-        ("torch", "wide-resnet", "float32", 7),
-        ("tensorflow-mirrored", "fashion-cnn", "float32", 43),
-        ("tensorflow-mirrored", "wide-resnet", "float32", 6),
-        ("jax", "fashion-cnn", "float32", 45),
-        ("jax", "wide-resnet", "float32", 5),
+        *((name, "cosine", "float64") for name in ("torch", "jax", "tensorflow-mirrored")),
+        *((name, "wide-resnet", "float64") for name in FRAMEWORKS),
+        ("torch-xla", "fashion-cnn", "float64"),
+        *(
+            (name, workload, "float32")
+            for name in ("torch", "jax", "tensorflow-mirrored")
+            for workload in ("fashion-cnn", "wide-resnet")
+        ),
     ],
 }
 DEEP = ["fashion-conv", "mobilenet-v2", "wide-resnet"]

@@ -19,6 +19,7 @@ from paragone.config.datasets import block_of
 from paragone.data import Dataset, load
 
 CONFIG_DATA, DATASETS = CONFIG["data"], CONFIG["datasets"]
+OF_PAPERS = os.environ["PARAGONE_PLUGINS"]  # their models, which no data program reads
 FASHION_FILES = DATASETS["fashion_mnist"]["editions"]["official"]
 
 
@@ -27,10 +28,10 @@ def run(
 ) -> subprocess.CompletedProcess:
     """Run scripts/<program>.py with PARAGONE_MIRRORS set to `environment`.
 
-    In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins, whose
-    modules a process finds once.
+    In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins of a test,
+    whose modules a process finds once.
     """
-    if alone or os.environ.get("PARAGONE_PLUGINS"):
+    if alone or os.environ.get("PARAGONE_PLUGINS", "") not in ("", OF_PAPERS):
         line = [sys.executable, str(ROOT / f"scripts/{program}.py"), *options]
         return call(line, timeout=300, PARAGONE_MIRRORS=environment)
     status, output, errors = 0, io.StringIO(), io.StringIO()

@@ -15,7 +15,7 @@ from workspace import ROOT, UNREACHABLE, call, job, make_spec, refused, run_pyth
 
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
-from paragone.models.torch import mobilenet_v2
+from paragone.models.torch import MODELS
 from paragone.models.weights import draw, initial, read
 
 pytestmark = pytest.mark.full
@@ -143,7 +143,7 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
     assert description["sha256"] == listed["pretrained"][MODEL][FILE]
     assert description["origin"] == "mirror folder"
     pretrained = read(converted / "weights.json", converted / "data")
-    model = mobilenet_v2((96, 96, 3), 2, outputs=1000)
+    model = MODELS[MODEL]((96, 96, 3), 2, outputs=1000)
     shapes = {name: values.shape for name, values in torch_weights.export(model).items()}
     weights, used = initial(shapes, SPEC, pretrained)
     assert used == "imagenet"

@@ -193,40 +193,6 @@ def create(options: dict, model: nn.Module, **tuned: bool) -> torch.optim.Optimi
     return optimizer
 
 
-@pytest.mark.parametrize(
-    ("options", "fused"),
-    [
-        (ADAM, False),
-        ({**NADAM, "deduplicate": True}, False),
-        ({**NADAM, "deduplicate": False}, False),
-        ({**NADAM, "rule": "keras-2"}, False),
-        ({"name": "sgd", "momentum": 0.5, "accumulate": 3}, True),
-        ({"name": "rmsprop", "rho": 0.9, "epsilon": 1e-2}, False),
-        ({"name": "adagrad", "initial": 0.1, "epsilon": 1e-2}, False),
-        ({**ADAM, "epsilon": 1e-2}, True),  # of which the fused rule adds it elsewhere
-    ],
-    ids=str,
-)
-def test_a_kept_state_goes_on_and_the_fused_rule_is_the_same(double_precision, options, fused):
-    """Kept as a checkpoint does; with what PyTorch counts or multiplies up beside the arrays."""
-    models = [nn.Sequential(nn.Embedding(3, 2), nn.Linear(2, 2)) for _ in range(2)]
-    models[1].load_state_dict(models[0].state_dict())
-    plain, kept = create(options, models[0]), create(options, models[1], fused=fused)
-    assert [bool(each.param_groups[0].get("fused")) for each in (plain, kept)] == [False, fused]
-    for number in range(1, 5):
-        if number == 3:
-            state = copy.deepcopy(kept.state_dict())
-            kept = create(options, models[1], fused=fused)
-            torch_optimizers.load_state(kept, state)
-        for model, optimizer in zip(models, (plain, kept), strict=True):
-            optimizer.zero_grad()
-            (model(torch.tensor([0, 1, 1])).cos() * number).sum().backward()
-            torch_optimizers.step(optimizer, options)
-    tolerance = 1e-12 if fused else 0.0
-    for weights in zip(models[0].parameters(), models[1].parameters(), strict=True):
-        torch.testing.assert_close(*weights, rtol=tolerance, atol=tolerance)
-
-
 def test_a_loaded_state_counts_steps_in_the_precision_of_the_weights(double_precision):
     """PyTorch rounds the count of an optimizer on a device, and with it 1 - beta_2^t, to single precision."""
     optimizer = create({**NADAM, "deduplicate": True}, nn.Linear(1, 1))

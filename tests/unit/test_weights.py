@@ -119,16 +119,24 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
 @pytest.mark.parametrize(
     ("known", "model", "words"),
     [
-        (torch_weights.known, nn.Sequential(*OF_TORCH), r"'1\.weight' belongs to GroupNorm"),
-        (torch_weights.known, nn.MultiheadAttention(8, 2), "belongs to MultiheadAttention"),
-        (keras_weights.known, keras.Sequential(OF_KERAS), r"group_norm.*belongs to a layer"),
-        (jax_weights.known, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
+        (
+            torch_weights.require_names,
+            nn.Sequential(*OF_TORCH),
+            r"'1\.weight' belongs to GroupNorm",
+        ),
+        (torch_weights.require_names, nn.MultiheadAttention(8, 2), "belongs to MultiheadAttention"),
+        (
+            keras_weights.require_names,
+            keras.Sequential(OF_KERAS),
+            r"group_norm.*belongs to a layer",
+        ),
+        (jax_weights.require_names, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
     ],
     ids=["torch", "torch attention", "keras", "flax"],
 )
-def test_a_weight_without_a_canonical_name_is_refused(known, model, words):
+def test_a_weight_without_a_canonical_name_is_refused(require_names, model, words):
     with pytest.raises(UserError, match=words):
-        known(model)
+        require_names(model)
 
 
 class Zebra(nnx.Module):
@@ -140,11 +148,11 @@ class Zebra(nnx.Module):
 
 
 def test_flax_layers_have_the_order_of_their_assignment_and_heads_are_one_axis():
-    shapes = {name: layout.shape for name, _, layout in jax_weights.named(Zebra())}
+    shapes = {name: layout.shape for name, _, layout in jax_weights.entries(Zebra())}
     assert shapes["0.dense.kernel"] == (3, 2)
     assert {shapes[f"{index}.dense.kernel"] for index in range(1, 5)} == {(4, 4)}
     assert shapes["4.dense.bias"] == (4,)
-    for _, variable, layout in jax_weights.named(Zebra()):
+    for _, variable, layout in jax_weights.entries(Zebra()):
         values = np.random.default_rng(0).normal(size=layout.shape)
         assert layout.native(values).shape == variable[...].shape
         assert np.array_equal(layout.canonical(layout.native(values)), values)
@@ -154,7 +162,7 @@ def test_keras_layers_inside_layers_are_named_and_heads_are_one_axis():
     inputs = LAYERS.Input((5, 4))
     inner = keras.Sequential([LAYERS.Dense(8), LAYERS.Dense(4)])
     outputs = LAYERS.MultiHeadAttention(2, 2)(inner(inputs), inputs)
-    shapes = [shape for _, _, shape in keras_weights.named(keras.Model(inputs, outputs))]
+    shapes = [shape for _, _, shape in keras_weights.entries(keras.Model(inputs, outputs))]
     assert shapes == [(4, 8), (8,), (8, 4), (4,), *[(4, 4), (4,)] * 4]
 
 

@@ -70,11 +70,11 @@ class TextTransformer(nnx.Module):
         self.norm = _norm(width)
         self.classifier = _dense(width, classes)
 
-    def __call__(self, words: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
+    def __call__(self, indices: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
         """Logits of (batch, length) word indices, of which 0 is no word."""
-        words = words[:, -self.length :]
-        there = words != 0
-        features = self.words(words) + self.positions(jnp.arange(self.length))
+        indices = indices[:, -self.length :]
+        there = indices != 0
+        features = self.words(indices) + self.positions(jnp.arange(self.length))
         for block in self.blocks:
             features = block(features, there[:, None, None, :])
         weights = there.astype(features.dtype)[:, :, None]

@@ -14,9 +14,9 @@ class WordsAndPositions(layers.Layer):
         self.words = layers.Embedding(vocabulary, width)
         self.positions = layers.Embedding(length, width)
 
-    def call(self, words: keras.KerasTensor) -> keras.KerasTensor:
+    def call(self, indices: keras.KerasTensor) -> keras.KerasTensor:
         """(batch, length) to (batch, length, width)."""
-        return self.words(words) + self.positions(ops.arange(words.shape[1]))
+        return self.words(indices) + self.positions(ops.arange(indices.shape[1]))
 
 
 class MeanOfWords(layers.Layer):
@@ -54,9 +54,9 @@ def text_transformer(
     """An encoder of so many blocks over the last `length` words; hidden: units between its dense layers."""
     inputs = layers.Input(shape, dtype="int32")
     length = min(length, shape[0])
-    words = inputs[:, -length:]
-    there = ops.not_equal(words, 0)
-    features = WordsAndPositions(vocabulary, length, width)(words)
+    indices = inputs[:, -length:]
+    there = ops.not_equal(indices, 0)
+    features = WordsAndPositions(vocabulary, length, width)(indices)
     for _ in range(blocks):
         features = _block(features, ops.expand_dims(there, 1), heads, hidden)
     features = layers.LayerNormalization(epsilon=EPSILON)(features)

@@ -25,8 +25,8 @@ class Attention(nn.Module):
             layer(features).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for layer in (self.query, self.key, self.value)
         )
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        return self.out(found.transpose(1, 2).flatten(2))
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.out(attended.transpose(1, 2).flatten(2))
 
 
 class Block(nn.Module):
@@ -59,12 +59,12 @@ class TextTransformer(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.classifier = nn.Linear(width, classes)
 
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
+    def forward(self, indices: torch.Tensor) -> torch.Tensor:
         """Logits of (batch, length) word indices, of which 0 is no word."""
-        words = words[:, -self.length :]
-        there = words != 0
-        places = torch.arange(self.length, device=words.device)
-        features = self.words(words) + self.positions(places)
+        indices = indices[:, -self.length :]
+        there = indices != 0
+        places = torch.arange(self.length, device=indices.device)
+        features = self.words(indices) + self.positions(places)
         weights = there.to(features.dtype)[:, :, None]
         # Added to scores, so that a text without any word has shares, too.
         mask = (weights.transpose(1, 2)[:, None] - 1) * 1e9

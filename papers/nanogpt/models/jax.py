@@ -43,9 +43,9 @@ class GptBlock(nnx.Module):
         scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
         seen = jnp.tril(jnp.ones((length, length), bool))
         shares = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf))
-        found = jnp.einsum("bhqk,bkhd->bqhd", self.dropout(shares, rngs=rngs), value)
-        found = self.projection(found.reshape(features.shape))
-        features = features + self.dropout(found, rngs=rngs)
+        attended = jnp.einsum("bhqk,bkhd->bqhd", self.dropout(shares, rngs=rngs), value)
+        attended = self.projection(attended.reshape(features.shape))
+        features = features + self.dropout(attended, rngs=rngs)
         hidden = nnx.gelu(self.expansion(self.norm_dense(features)), approximate=False)
         return features + self.dropout(self.contraction(hidden), rngs=rngs)
 

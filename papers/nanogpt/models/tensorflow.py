@@ -40,9 +40,9 @@ class GptBlock(keras.layers.Layer):
         scores = ops.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(split[-1])
         seen = ops.arange(length)[:, None] >= ops.arange(length)
         shares = ops.softmax(ops.where(seen, scores, -1e9))
-        found = ops.einsum("bhqk,bkhd->bqhd", self.drop_shares(shares), value)
-        found = self.projection(ops.reshape(found, (-1, length, width)))
-        features = features + self.drop_attention(found)
+        attended = ops.einsum("bhqk,bkhd->bqhd", self.drop_shares(shares), value)
+        attended = self.projection(ops.reshape(attended, (-1, length, width)))
+        features = features + self.drop_attention(attended)
         hidden = ops.gelu(self.expansion(self.norm_dense(features)), approximate=False)
         return features + self.drop_dense(self.contraction(hidden))
 

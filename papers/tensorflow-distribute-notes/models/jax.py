@@ -81,10 +81,10 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nnx
     """MobileNetV2 of Keras, without dropout; `outputs` may exceed the classes, as in the source."""
     layers: list[Callable[..., Any]] = [_conv_norm(shape[2], 32, 3, 2), nnx.relu6]
     filters = 32
-    for expansion, wanted, blocks, stride in _MOBILENET_V2:
+    for expansion, channels, blocks, stride in _MOBILENET_V2:
         for block in range(blocks):
-            layers.append(InvertedResidual(filters, wanted, expansion, 1 if block else stride))
-            filters = wanted
+            layers.append(InvertedResidual(filters, channels, expansion, 1 if block else stride))
+            filters = channels
     layers += [_conv_norm(filters, 1280, 1), nnx.relu6]
     return nnx.Sequential(*layers, average, dense(1280, outputs))
 

@@ -26,9 +26,9 @@ class TextCNN(nn.Module):
         )
         self.classifier = nn.Linear(32 * (((length - 4) // 2 - 2) // 2), classes)
 
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
+    def forward(self, indices: torch.Tensor) -> torch.Tensor:
         """Logits of (batch, length) word indices."""
-        return self.classifier(self.features(self.embedding(words).movedim(-1, 1)))
+        return self.classifier(self.features(self.embedding(indices).movedim(-1, 1)))
 
 
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nn.Module:

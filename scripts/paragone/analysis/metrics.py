@@ -53,7 +53,7 @@ def _of_quality(name: str, words: str, margin: float) -> Metric:
     """The metric of the test split after training; differences of what is at most 1, ratios of the rest."""
     kind = tasks.METRICS[name]
     return Metric(
-        f"test {kind.words}",
+        f"test {kind.label}",
         f"final_test_{name}",
         words,
         margin,

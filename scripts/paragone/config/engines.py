@@ -29,7 +29,7 @@ BatchNorm = Literal["whole", "mean", "first"]
 DECLARATIONS = "plugin.toml"
 
 
-class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an engine can do.
 
     `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
@@ -48,7 +48,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weighs: bool = True
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LeastInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The least sides of images (height, width), or words of texts, that a model takes."""
 
     least: tuple[int, ...]
@@ -66,8 +66,8 @@ class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a `plugin.toml`, by the names of the modules."""
 
-    engines: dict[str, Engine] = {}
-    models: dict[str, Model] = {}
+    engines: dict[str, Capabilities] = {}
+    models: dict[str, LeastInput] = {}
     figures: dict[str, Exhibit] = {}
     tables: dict[str, Exhibit] = {}
 
@@ -77,21 +77,22 @@ _FUSED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
 _CUDNN = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
 
 ENGINES = {
-    "tensorflow": Engine(
+    "tensorflow": Capabilities(
         {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"},
         batch_norm="mean",
     ),
     # Keras reduces gradients in a branch, which no strategy allows. It divides by the examples of a batch.
-    "keras_fit": Engine(
+    "keras_fit": Capabilities(
         {"mirrored": "one worker", "tpu": "one worker"},
         batch_norm="mean",
         accumulates=False,
         weighs=False,
+        tasks=("classification", "language-modeling"),
     ),
-    "torch": Engine(
+    "torch": Capabilities(
         {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
     ),
-    "torch_compile": Engine(
+    "torch_compile": Capabilities(
         {"single": "one worker"},
         batch_norm="whole",
         feeds=_CUDA_FEEDS,
@@ -100,7 +101,7 @@ ENGINES = {
             "cuda_graphs": "passes are CUDA graphs, whose kernels start without the host (CUDA alone)"
         },
     ),
-    "torch_ddp": Engine(
+    "torch_ddp": Capabilities(
         {"ddp": "one replica each"},
         batch_norm="first",
         feeds=_CUDA_FEEDS,
@@ -112,13 +113,13 @@ ENGINES = {
         },
     ),
     # No fused optimizer: SGD's fails on sharded weights in PyTorch 2.9.
-    "torch_fsdp": Engine(
+    "torch_fsdp": Capabilities(
         {"fsdp": "one replica each"}, batch_norm="first", feeds=_CUDA_FEEDS, tuned=_CUDNN
     ),
     # A CPU has as many virtual devices as there are replicas.
-    "torch_xla": Engine({"spmd": "one worker"}, batch_norm="whole", drives_all=True),
-    "torch_xla_multiprocess": Engine({"multiprocess": "one replica each"}, batch_norm="mean"),
-    "jax": Engine(
+    "torch_xla": Capabilities({"spmd": "one worker"}, batch_norm="whole", drives_all=True),
+    "torch_xla_multiprocess": Capabilities({"multiprocess": "one replica each"}, batch_norm="mean"),
+    "jax": Capabilities(
         {"spmd": "one worker", "multiprocess": "several workers"},
         batch_norm="whole",
         tuned={
@@ -127,13 +128,16 @@ ENGINES = {
         },
     ),
     # The parity gate's reference has a strategy for each kind of batch norm.
-    "reference": Engine(
+    "reference": Capabilities(
         {"whole": "one worker", "mean": "one worker", "first": "one worker"}, batch_norm="whole"
     ),
 }
 
-# The project's own learn every task.
-ENGINES = {name: structs.replace(own, tasks=tuple(KINDS)) for name, own in ENGINES.items()}
+# All others of the project learn every task.
+ENGINES = {
+    name: row if name == "keras_fit" else structs.replace(row, tasks=tuple(KINDS))
+    for name, row in ENGINES.items()
+}
 
 
 def declared_by(folder: Path) -> Declarations:
@@ -153,7 +157,7 @@ def declared_by(folder: Path) -> Declarations:
         ) from None
 
 
-def engine_named(name: str) -> Engine:
+def engine_named(name: str) -> Capabilities:
     """What an engine of the project or a plugin can do. Raises `UserError` if none declares it."""
     known = dict(ENGINES)
     for folder in plugins.folders():

@@ -384,9 +384,9 @@ class Backend(Closed, kw_only=True):
 
 
 class Model(Open):
-    """What else is given are options of the model's function in scripts/paragone/models/
+    """What else is given are options of the model's function
 
-    name: model in scripts/paragone/models/
+    name: model of a paper, of scripts/paragone/models/ or of a plugin
     """
 
     name: Name

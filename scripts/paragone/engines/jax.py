@@ -25,7 +25,7 @@ from paragone.engines import InputClock, Probe, Reports, jax_devices, warm_up
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.jax import MODELS, Embedding, MaxPool, Squares
-from paragone.models.jax_layers import compute_in, known, named, weighted
+from paragone.models.jax_layers import compute_in, entries, require_names, weighted
 from paragone.models.weights import Weights, decayed
 from paragone.tasks import jax as tasks
 
@@ -45,15 +45,15 @@ class Jax(Reports):
         mesh = jax_devices.open_mesh(kind, spec.replicas, world, deterministic=spec.deterministic)
         self.devices = Devices(kind, spec.replicas, world.workers)
         self.device_names = [str(device) for device in mesh.local_devices]
-        own = spec.replicas // world.workers
-        self.shard = Shard(world.rank * own, (world.rank + 1) * own, spec.replicas)
+        local = spec.replicas // world.workers
+        self.shard = Shard(world.rank * local, (world.rank + 1) * local, spec.replicas)
         self._split = NamedSharding(mesh, PartitionSpec("data"))
         self._split_stacks = NamedSharding(mesh, PartitionSpec(None, "data"))
         self._whole = NamedSharding(mesh, PartitionSpec())
         self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
-        self._model = known(create_model(MODELS, spec, dataset))
+        self._model = require_names(create_model(MODELS, spec, dataset))
         for _, module in [*nnx.iter_graph(self._model)]:
             if isinstance(module, Embedding):
                 module.counts = spec.workload.updates_seen_words
@@ -83,7 +83,9 @@ class Jax(Reports):
 
     def _decayed(self, params: nnx.State) -> nnx.State:
         """Which arrays the weight decay applies to."""
-        dimensions = {id(variable): len(layout.shape) for _, variable, layout in named(self._model)}
+        dimensions = {
+            id(variable): len(layout.shape) for _, variable, layout in entries(self._model)
+        }
         by_path = {
             path: dimensions[id(variable)]
             for path, variable in nnx.iter_graph(self._model)
@@ -167,8 +169,8 @@ class Jax(Reports):
     ) -> tuple[State, jax.Array]:
         """`_train` of each of several batches, steps and rates, which are along the first axes."""
 
-        def train(kept: tuple[State, jax.Array], each: tuple) -> tuple:
-            batch, step, rate = each
+        def train(kept: tuple[State, jax.Array], step_of_call: tuple) -> tuple:
+            batch, step, rate = step_of_call
             return self._train(*kept, squares, batch, seed, step, rate), None
 
         return jax.lax.scan(train, (state, totals), (batches, steps, rates))[0]
@@ -203,8 +205,8 @@ class Jax(Reports):
     ) -> jax.Array:
         """The sums of losses, their weights, scores and their counts of `counted` examples, (4,) float32."""
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        others = [of(self._workload.task, logits, labels) for of in of_examples]
-        weighted = [(each * counted.astype(each.dtype)).sum() for each in (losses, *others)]
+        summands = [of(self._workload.task, logits, labels) for of in of_examples]
+        weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]
         return jnp.stack(weighted).astype(jnp.float32)
 
     # The host side
@@ -265,7 +267,7 @@ class Jax(Reports):
         for batch, number in self._clock.over(self._calls(batches)):
             places = taken if number == 1 else slice(taken, taken + number)
             train = self._train_step if number == 1 else self._train_several
-            numbers = (each[places] for each in pairs)
+            numbers = (values[places] for values in pairs)
             self._state, totals = train(self._state, totals, self._squares, batch, start, *numbers)
             taken += number
         if taken != steps:
@@ -300,7 +302,7 @@ class Jax(Reports):
         nnx.update(self._model, gradients)  # which keeps the order of its layers
         by_name = {
             name: layout.canonical(variable[...])
-            for name, variable, layout in named(self._model)
+            for name, variable, layout in entries(self._model)
             if isinstance(variable, nnx.Param)
         }
         return Probe(np.asarray(logits), float(loss), by_name)
@@ -309,11 +311,11 @@ class Jax(Reports):
         state = self._host()
         nnx.update(self._model, state["params"], state["statistics"])
         return {
-            name: layout.canonical(variable[...]) for name, variable, layout in named(self._model)
+            name: layout.canonical(variable[...]) for name, variable, layout in entries(self._model)
         }
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, layout in named(self._model):
+        for name, variable, layout in entries(self._model):
             variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
         params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
         self._state |= self._put_whole({"params": params, "statistics": statistics})

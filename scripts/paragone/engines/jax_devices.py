@@ -32,7 +32,7 @@ def open_mesh(
 
     Call it before the first operation of the process. Raises `Unavailable` if there are too few devices.
     """
-    own = replicas // world.workers
+    local = replicas // world.workers
     if kind != "cpu":
         # Float32 is float32: by default a GPU rounds to TF32, a TPU to bfloat16, before it multiplies.
         jax.config.update("jax_default_matmul_precision", "highest")
@@ -40,16 +40,16 @@ def open_mesh(
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {DETERMINISTIC}".strip()
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))
     if kind == "cpu":
-        jax.config.update("jax_num_cpu_devices", own)
-        if own > 1:
+        jax.config.update("jax_num_cpu_devices", local)
+        if local > 1:
             # Devices share a pool of a thread per core, and a reduction that waits for another device keeps
             # one: in the text CNN two devices on two cores hang, and XLA aborts. Four threads were enough.
             cores = len(os.sched_getaffinity(0))
-            os.environ["PJRT_NPROC"] = str(max(cores, 8 * own))
+            os.environ["PJRT_NPROC"] = str(max(cores, 8 * local))
         if world.workers == 1:
             _keep_programs()
     if world.workers > 1:
-        _join(kind, own, world)
+        _join(kind, local, world)
     try:
         devices = jax.devices()
     except (RuntimeError, AssertionError) as error:  # JAX asserts that a plug-in exists
@@ -74,20 +74,20 @@ def _keep_programs() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
-def _join(kind: str, own: int, world: World) -> None:
+def _join(kind: str, local: int, world: World) -> None:
     """Join the other processes. Rank 0 serves their addresses, bound to its own address.
 
     By default it would listen on all interfaces.
     """
     if kind == "cpu":
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    first = own * world.local_rank
+    first = local * world.local_rank
     jax.distributed.initialize(
         coordinator_address=world.addresses[0],
         coordinator_bind_address=world.addresses[0],
         num_processes=world.workers,
         process_id=world.rank,
-        local_device_ids=[*range(first, first + own)] if kind == "gpu" else None,
+        local_device_ids=[*range(first, first + local)] if kind == "gpu" else None,
         initialization_timeout=math.ceil(world.timeout),
         heartbeat_timeout_seconds=math.ceil(world.timeout),
         shutdown_timeout_seconds=math.ceil(world.timeout),

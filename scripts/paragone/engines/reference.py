@@ -44,13 +44,13 @@ class Reference:
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
         self.of_first = spec.backend.strategy == "first"
-        self.model = torch_weights.known(create_model(MODELS, spec, dataset)).to(self.dtype)
+        self.model = torch_weights.require_names(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
         self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
         # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
         self.biased: Tensors = {}
-        names = {id(tensor): name for name, tensor, _ in torch_weights.named(self.model)}
+        names = {id(tensor): name for name, tensor, _ in torch_weights.entries(self.model)}
         self.norms = [
             (f"{path}.running_var", names[id(norm.running_var)], norm)
             for path, norm in self.model.named_modules()
@@ -99,8 +99,8 @@ class Reference:
         losses, gradient = tasks.losses(self.workload.task, *outputs)
         weights = tasks.weights(self.workload.task, batch[1])
         scores = [of(self.workload.task, *outputs) for of in (tasks.scores, tasks.counts)]
-        each = np.stack([losses, weights, *scores], 1)
-        return logits, torch.from_numpy(gradient), torch.from_numpy(each)
+        summands = np.stack([losses, weights, *scores], 1)
+        return logits, torch.from_numpy(gradient), torch.from_numpy(summands)
 
     def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
         """Outputs and what is summed; for each parameter its gradient, and the squares for the second moment.
@@ -116,15 +116,15 @@ class Reference:
         divisor = tasks.weights(self.workload.task, batch[1]).sum()
         parts = zip(*(np.split(array, len(of_replicas)) for array in batch), strict=True)
         for part, statistics in zip(parts, of_replicas, strict=True):
-            logits, gradient, each = self._forward(part, statistics)
-            seen.append((logits.detach(), each))
+            logits, gradient, summands = self._forward(part, statistics)
+            seen.append((logits.detach(), summands))
             outputs = [output for _, output in self.embeddings.values()]
             of_part = torch.autograd.grad(logits, parameters + outputs, gradient / divisor)
             gradients = [a + b for a, b in zip(gradients, of_part, strict=False)]
             for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
-                words, square = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
-                of_words[weight].index_add_(0, words, square)
-                self.seen[weight][words] = 1
+                indices, square = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
+                of_words[weight].index_add_(0, indices, square)
+                self.seen[weight][indices] = 1
         squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
         return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
 
@@ -136,13 +136,13 @@ class Reference:
         seen = []
         for batch, rate in zip(batches, learning_rates, strict=True):
             before = {name: of_replicas[0][name].clone() for name, _, _ in self.norms}
-            _, each, gradients, squares = self._differentiate(batch, of_replicas)
+            _, summands, gradients, squares = self._differentiate(batch, of_replicas)
             self._keep_biased(before, of_replicas[0])
             self._step(rate, gradients, squares)
-            seen.append(each)
+            seen.append(summands)
         for name, buffer in self.model.named_buffers():
-            found = torch.stack([statistics[name] for statistics in of_replicas])
-            buffer.copy_(found[0] if self.of_first else found.to(self.dtype).mean(0))
+            values = torch.stack([statistics[name] for statistics in of_replicas])
+            buffer.copy_(values[0] if self.of_first else values.to(self.dtype).mean(0))
         return _metrics(torch.cat(seen))
 
     @torch.no_grad()
@@ -166,14 +166,14 @@ class Reference:
             self.summed += 1
             if self.summed < several:
                 return
-            gradients = [each / several for each in self.sums]
+            gradients = [total / several for total in self.sums]
             self.sums, self.summed = [torch.zeros_like(g) for g in gradients], 0
         options, self.taken = self.workload.optimizer, self.taken + 1
         norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
         shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
         decoupled = options["name"] == "adamw"
-        each = zip(self.model.parameters(), self.states, gradients, squares, strict=True)
-        for weight, state, g, square in each:
+        weights = zip(self.model.parameters(), self.states, gradients, squares, strict=True)
+        for weight, state, g, square in weights:
             decays = options.get("decays", "all") == "all" or weight.dim() >= 2
             decay = options.get("weight_decay", 0.0) if decays else 0.0
             if self.workload.deduplicates:
@@ -188,20 +188,20 @@ class Reference:
     def evaluate(self, batches: Iterable[tuple], steps: int, *, biased: bool = False) -> Metrics:
         """Do as `Engine.evaluate` says; `biased`: with the biased variances of batch norm."""
         self.model.eval()
-        others = {buffer: self.biased[name] for buffer, name, _ in self.norms} if biased else {}
+        variances = {buffer: self.biased[name] for buffer, name, _ in self.norms} if biased else {}
         seen = []
         for inputs, labels, weights in batches:
             counted = weights > 0
-            statistics = self._statistics() | others
-            *_, each = self._forward((inputs[counted], labels[counted]), statistics)
-            seen.append(each)
+            statistics = self._statistics() | variances
+            *_, summands = self._forward((inputs[counted], labels[counted]), statistics)
+            seen.append(summands)
         return _metrics(torch.cat(seen))
 
     def probe(self, batch: tuple) -> Probe:
-        logits, each, gradients, _ = self._differentiate(batch, [self._statistics()])
+        logits, summands, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
-        named = torch_weights.export(self.model, by_parameter.get)
-        return Probe(logits.numpy(), _metrics(each).loss, named)
+        by_name = torch_weights.export(self.model, by_parameter.get)
+        return Probe(logits.numpy(), _metrics(summands).loss, by_name)
 
     def unsupported(self, error: Exception) -> bool:
         return False
@@ -221,8 +221,8 @@ class Reference:
 ENGINE = Reference
 
 
-def _metrics(each: torch.Tensor) -> Metrics:
-    return Metrics.of_sums(*each.double().sum(0).tolist())
+def _metrics(summands: torch.Tensor) -> Metrics:
+    return Metrics.of_sums(*summands.double().sum(0).tolist())
 
 
 def _sgd(

@@ -20,7 +20,7 @@ from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, Reports, tensorflow_devices, warm_up
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
-from paragone.models.keras_weights import known, layers_in, named
+from paragone.models.keras_weights import entries, layers_in, require_names
 from paragone.models.tensorflow import MODELS
 from paragone.models.weights import Weights
 from paragone.tasks import check_outputs
@@ -103,8 +103,8 @@ class Statistics:
                 [tf.reshape(variable.value, [-1]) for variable in self._each()], axis=0
             )
 
-        each = self._strategy.run(of_replica)
-        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, each, axis=None)
+        statistics = self._strategy.run(of_replica)
+        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, statistics, axis=None)
 
 
 class TensorFlow(Reports):
@@ -144,7 +144,7 @@ class TensorFlow(Reports):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
         self._workload = spec.workload
         with self._strategy.scope():
-            self._model = known(create_model(MODELS, spec, dataset))
+            self._model = require_names(create_model(MODELS, spec, dataset))
             check_outputs(spec.workload.task, self._model.output_shape[1:], stored.shape[1:])
             self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
             self._optimizer.build(self._model.trainable_variables)
@@ -224,8 +224,8 @@ class TensorFlow(Reports):
     ) -> None:
         counted = tf.cast(weights, losses.dtype)
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        others = [of(self._workload.task, logits, labels) for of in of_examples]
-        for total, values in zip(self._totals, (losses, *others), strict=True):
+        summands = [of(self._workload.task, logits, labels) for of in of_examples]
+        for total, values in zip(self._totals, (losses, *summands), strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
     @tf.function
@@ -276,11 +276,11 @@ class TensorFlow(Reports):
             variable.assign(value)
 
     def _variables(self) -> list[keras.Variable]:
-        return [*self._model.variables, *self._optimizer.variables, *self._own]
+        return [*self._model.variables, *self._optimizer.variables, *self._sums]
 
     @property
-    def _own(self) -> list[tf.Variable]:
-        """What the optimizer does not keep."""
+    def _sums(self) -> list[tf.Variable]:
+        """The state of accumulated gradients, which the optimizer does not keep."""
         return self._accumulation.variables if self._accumulation else []
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
@@ -316,7 +316,7 @@ class TensorFlow(Reports):
         by_path = dict(zip(trainable, gradients, strict=True))
         by_name = {
             name: tf.convert_to_tensor(by_path[variable.path]).numpy().reshape(shape)
-            for name, variable, shape in named(self._model)
+            for name, variable, shape in entries(self._model)
             if variable.path in by_path
         }
         divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
@@ -324,11 +324,11 @@ class TensorFlow(Reports):
 
     def weights(self) -> Weights:
         return {
-            name: variable.numpy().reshape(shape) for name, variable, shape in named(self._model)
+            name: variable.numpy().reshape(shape) for name, variable, shape in entries(self._model)
         }
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, _ in named(self._model):
+        for name, variable, _ in entries(self._model):
             variable.assign(weights[name].reshape(variable.shape))
 
     def updates(self) -> int:
@@ -378,8 +378,8 @@ class TensorFlow(Reports):
         self._checkpoint().read(str(folder / "state")).assert_consumed()
 
     def _checkpoint(self) -> tf.train.Checkpoint:
-        own = {f"own_{place}": variable for place, variable in enumerate(self._own)}
-        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer, **own)
+        sums = {f"sum_{place}": variable for place, variable in enumerate(self._sums)}
+        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer, **sums)
 
 
 ENGINE = TensorFlow

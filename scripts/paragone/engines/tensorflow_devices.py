@@ -89,8 +89,8 @@ def _open_devices(kind: str, count: int, world: World) -> list[str]:
         tf.config.set_logical_device_configuration(physical[0], logical)
     else:
         require_devices("TensorFlow", kind, count * world.local_workers, len(physical))
-        own = physical[count * world.local_rank : count * (world.local_rank + 1)]
-        _use(own, kind.upper())
+        local = physical[count * world.local_rank : count * (world.local_rank + 1)]
+        _use(local, kind.upper())
     return [f"/{kind.upper()}:{index}" for index in range(count)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Workload
-from paragone.models.keras_weights import named
+from paragone.models.keras_weights import entries
 from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]
@@ -31,7 +31,7 @@ def create_optimizer(
         optimizer.exclude_from_weight_decay(
             [
                 variable
-                for name, variable, shape in named(model)
+                for name, variable, shape in entries(model)
                 if trainable(name) and not decayed(len(shape), options)
             ]
         )

@@ -91,8 +91,8 @@ class ResidentFeed(Feed):
         }
 
     def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
-        for rows, *others in super()._copied(batches, split):
-            yield self._inputs[split].index_select(0, rows), *others
+        for rows, *rest in super()._copied(batches, split):
+            yield self._inputs[split].index_select(0, rows), *rest
 
 
 def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) -> Feed:
@@ -124,7 +124,7 @@ class Torch(Reports):
         self.workload = spec.workload
         if scale := spec.workload.input:
             self.mean, self.std = map(self._of_channels, (scale.mean, scale.std))
-        self.model = self.place(torch_weights.known(create_model(MODELS, spec, dataset)))
+        self.model = self.place(torch_weights.require_names(create_model(MODELS, spec, dataset)))
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
@@ -275,8 +275,8 @@ class Torch(Reports):
         for inputs, labels, weights in self.feed(batches, "test"):
             targets, logits = self.targets(labels), self.forward(inputs)
             of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
-            each = torch.stack([of(task, logits, targets).to(self.dtype) for of in of_examples])
-            totals += (each * weights).sum(1)
+            columns = torch.stack([of(task, logits, targets).to(self.dtype) for of in of_examples])
+            totals += (columns * weights).sum(1)
             self.end_of_step()
         return self.metrics(totals)
 

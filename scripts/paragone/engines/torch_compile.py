@@ -58,9 +58,9 @@ class TorchCompile(Torch):
         return self._loss(inputs, targets)
 
     def programs(self) -> Programs:
-        found = counters["inductor"]
-        missed = found["fxgraph_cache_miss"] + found["fxgraph_cache_bypass"]
-        return Programs(compiled=missed, cached=found["fxgraph_cache_hit"])
+        cache = counters["inductor"]
+        missed = cache["fxgraph_cache_miss"] + cache["fxgraph_cache_bypass"]
+        return Programs(compiled=missed, cached=cache["fxgraph_cache_hit"])
 
 
 ENGINE = TorchCompile

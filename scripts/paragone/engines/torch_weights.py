@@ -45,9 +45,9 @@ def _layout(module: nn.Module) -> Layout | None:
     return None
 
 
-def known(module: nn.Module) -> nn.Module:
+def require_names(module: nn.Module) -> nn.Module:
     """Return the module. Raises `UserError` if a weight has no canonical name."""
-    names = {id(tensor) for _, tensor, _ in named(module)}
+    names = {id(tensor) for _, tensor, _ in entries(module)}
     for path, weight in module.named_parameters():
         if id(weight) not in names:
             layer = type(module.get_submodule(path.rpartition(".")[0])).__name__
@@ -58,7 +58,7 @@ def known(module: nn.Module) -> nn.Module:
     return module
 
 
-def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
+def entries(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
     """Yield canonical name, tensor and permutation to canonical axes of each weight, in forward order."""
     weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
     for index, (child, (kind, parts)) in enumerate(weighted):
@@ -75,7 +75,7 @@ def export(
     return {
         # A copy, which must not change when training continues.
         name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
-        for name, tensor, axes in named(module)
+        for name, tensor, axes in entries(module)
         if (value := read(tensor)) is not None
     }
 
@@ -87,20 +87,20 @@ def load(
     shard_like: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda full, like: full,
 ) -> None:
     """Copy canonical arrays into the module; `shard_like`: see `Torch.shard_like`."""
-    for name, tensor, axes in named(module):
+    for name, tensor, axes in entries(module):
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
         tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
 
 
-def map_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
+def map_tensors(function: Callable[..., torch.Tensor], state: Any, *counterparts: Any) -> Any:
     """Apply `function` to each tensor of a nested state, with the tensors at the same place in `others`."""
     if isinstance(state, torch.Tensor):
-        return function(state, *others)
+        return function(state, *counterparts)
     if isinstance(state, dict):
         return {
-            key: map_tensors(function, value, *(other[key] for other in others))
+            key: map_tensors(function, value, *(other[key] for other in counterparts))
             for key, value in state.items()
         }
     if isinstance(state, list):
-        return [map_tensors(function, *values) for values in zip(state, *others, strict=True)]
+        return [map_tensors(function, *values) for values in zip(state, *counterparts, strict=True)]
     return state

@@ -52,15 +52,15 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
             ):
                 msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
-            wanted = inspect.formatannotation(kind)
+            annotation = inspect.formatannotation(kind)
             raise UserError(
-                f"{where}.{key}: {name} takes {wanted}, and is given {value!r}: {error}"
+                f"{where}.{key}: {name} takes {annotation}, and is given {value!r}: {error}"
             ) from error
     with plugins.explaining():
-        made = models[name](shape, classes, **options)
-    if made is None:
+        model = models[name](shape, classes, **options)
+    if model is None:
         raise UserError(f"{where}: the function of {name!r} returns no model")
-    return made
+    return model
 
 
 def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | None) -> None:
@@ -77,7 +77,7 @@ def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | No
         kind = "word indices" if vocabulary else f"numbers of shape ({', '.join(map(str, shape))})"
         raise UserError(f"datasets.{dataset}: holds {kind}, and model {model} takes {takes}")
     if any(side < enough for side, enough in zip(sides, least, strict=True)):
-        size, enough = (" x ".join(map(str, each)) for each in (sides, least))
+        size, enough = (" x ".join(map(str, lengths)) for lengths in (sides, least))
         unit = "pixels; store or resize them larger" if images else "words; raise `length`"
         raise UserError(
             f"datasets.{dataset}: holds {takes} of {size}, and model {model} takes no less than {enough} "

@@ -65,11 +65,11 @@ class MaxPool(nnx.Module):
             return nnx.max_pool(features, self.window, strides=self.window)
         ends = [side // 2 * 2 for side in features.shape[1:-1]]
         starts = product((0, 1), repeat=len(ends))
-        largest, *others = (
+        largest, *rest = (
             features[:, *(slice(at, end, 2) for at, end in zip(start, ends, strict=True))]
             for start in starts
         )
-        for other in others:
+        for other in rest:
             largest = jnp.where((other > largest) | jnp.isnan(other), other, largest)
         return largest
 
@@ -100,30 +100,30 @@ class Embedding(nnx.Module):
 
     counts = False
 
-    def __init__(self, words: int, features: int) -> None:
-        self.embedding = nnx.Param(jnp.zeros((words, features)))
-        self.squares = Squares(jnp.zeros((words, features)))
+    def __init__(self, vocabulary: int, features: int) -> None:
+        self.embedding = nnx.Param(jnp.zeros((vocabulary, features)))
+        self.squares = Squares(jnp.zeros((vocabulary, features)))
         self.dtype = self.embedding.dtype
 
-    def __call__(self, words: jax.Array) -> jax.Array:
+    def __call__(self, indices: jax.Array) -> jax.Array:
         """The vectors of word indices."""
-        vectors = jnp.take(self.embedding[...], words, axis=0).astype(self.dtype)
-        return _follow(vectors, self.squares[...], words, 0 if self.counts else 2)
+        vectors = jnp.take(self.embedding[...], indices, axis=0).astype(self.dtype)
+        return _follow(vectors, self.squares[...], indices, 0 if self.counts else 2)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
-def _follow(vectors: jax.Array, squares: jax.Array, words: jax.Array, power: int) -> jax.Array:
+def _follow(vectors: jax.Array, squares: jax.Array, indices: jax.Array, power: int) -> jax.Array:
     """Return the vectors; the gradient of `squares` sums a power of theirs for each word."""
     return vectors
 
 
-def _forward(vectors: jax.Array, squares: jax.Array, words: jax.Array, power: int) -> tuple:
-    return vectors, (squares, words)
+def _forward(vectors: jax.Array, squares: jax.Array, indices: jax.Array, power: int) -> tuple:
+    return vectors, (squares, indices)
 
 
 def _backward(power: int, kept: tuple, gradient: jax.Array) -> tuple:
-    squares, words = kept
-    return gradient, jnp.zeros_like(squares).at[words].add(gradient**power), None
+    squares, indices = kept
+    return gradient, jnp.zeros_like(squares).at[indices].add(gradient**power), None
 
 
 _follow.defvjp(_forward, _backward)

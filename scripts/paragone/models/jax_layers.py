@@ -35,7 +35,7 @@ class Layout:
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]  # the canonical one
-    own: tuple[int, ...]
+    native_shape: tuple[int, ...]
 
     def canonical(self, array: jax.Array) -> np.ndarray:
         """Return a copy of the layer's array in canonical layout."""
@@ -43,10 +43,10 @@ class Layout:
 
     def native(self, array: np.ndarray) -> np.ndarray:
         """Return a canonical array in the layout of the layer."""
-        return array.reshape([self.own[axis] for axis in self.axes]).transpose(self.axes)
+        return array.reshape([self.native_shape[axis] for axis in self.axes]).transpose(self.axes)
 
 
-def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
+def entries(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
     """Return canonical name, variable and layout of every weight, in forward order."""
     for index, layer in enumerate(weighted(model)):
         kind, parts = _KINDS[type(layer)]
@@ -61,20 +61,20 @@ def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
 
 def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
     """The layout of a variable: the canonical one, except for depthwise kernels and attention heads."""
-    own = variable[...].shape
-    axes = tuple(range(len(own)))
+    native_shape = variable[...].shape
+    axes = tuple(range(len(native_shape)))
     if kind == "depthwise_conv2d" and part == "kernel":
         axes = (0, 1, 3, 2)
-    shape = tuple(own[axis] for axis in axes)
+    shape = tuple(native_shape[axis] for axis in axes)
     if isinstance(layer, nnx.LinearGeneral):
         outputs = math.prod(layer.out_features)
-        shape = (math.prod(own) // outputs, outputs) if part == "kernel" else (outputs,)
-    return Layout(axes, shape, own)
+        shape = (math.prod(native_shape) // outputs, outputs) if part == "kernel" else (outputs,)
+    return Layout(axes, shape, native_shape)
 
 
-def known(model: nnx.Module) -> nnx.Module:
+def require_names(model: nnx.Module) -> nnx.Module:
     """Return the model. Raises `UserError` if a weight has no canonical name."""
-    names = {id(variable) for _, variable, _ in named(model)}
+    names = {id(variable) for _, variable, _ in entries(model)}
     for path, variable in nnx.iter_graph(model):
         if isinstance(variable, nnx.Param) and id(variable) not in names:
             raise UserError(

@@ -25,7 +25,7 @@ _KINDS = {
 }
 
 
-def named(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, ...]]]:
+def entries(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, ...]]]:
     """Yield canonical name, variable and canonical shape of every weight, in forward order.
 
     Nested layers follow in the order of their assignment. Keras' layout is the canonical one, except that
@@ -63,9 +63,9 @@ def _shape(layer: keras.Layer, variable: keras.Variable) -> tuple[int, ...]:
     return math.prod(shape[:inputs]), math.prod(shape[inputs:])
 
 
-def known(model: keras.Model) -> keras.Model:
+def require_names(model: keras.Model) -> keras.Model:
     """Return the model. Raises `UserError` if a weight has no canonical name."""
-    names = {id(variable) for _, variable, _ in named(model)}
+    names = {id(variable) for _, variable, _ in entries(model)}
     for variable in model.trainable_variables:
         if id(variable) not in names:
             raise UserError(
@@ -87,4 +87,4 @@ def read(model: str, file: Path) -> Weights:
             f"{file} holds no weights of {model} that Keras can load ({first_line(error)}): correct "
             f"the file and its checksum under data.pretrained.{model} in the config"
         ) from None
-    return {name: variable.numpy() for name, variable, _ in named(loaded)}
+    return {name: variable.numpy() for name, variable, _ in entries(loaded)}

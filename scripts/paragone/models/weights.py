@@ -156,9 +156,9 @@ def initial(
     `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have
     other names or shapes.
     """
-    wanted = spec.workload.initializer
-    if wanted not in FALLBACK or pretrained is None:
-        used = FALLBACK.get(wanted, wanted)
+    initializer = spec.workload.initializer
+    if initializer not in FALLBACK or pretrained is None:
+        used = FALLBACK.get(initializer, initializer)
         return draw(shapes, used, spec.seed), used
     published = {name: values.shape for name, values in pretrained.weights.items()}
     if published != shapes:
@@ -170,4 +170,4 @@ def initial(
             f"not fit the model: {odd[0]} is {published.get(odd[0], 'not there')}, the model has "
             f"{shapes.get(odd[0], 'no such array')}; correct `model` or choose another initializer"
         )
-    return {name: pretrained.weights[name] for name in shapes}, wanted
+    return {name: pretrained.weights[name] for name in shapes}, initializer

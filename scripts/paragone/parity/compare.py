@@ -102,26 +102,28 @@ class Observation:
 
 
 def compare(
-    found: Observation | ParityVerdict, reference: Observation | ParityVerdict
+    observed: Observation | ParityVerdict, reference: Observation | ParityVerdict
 ) -> ParityVerdict:
     """The verdict on a backend. A probe without an observation is itself a verdict, see `read`."""
-    if isinstance(found, ParityVerdict):
-        return found
+    if isinstance(observed, ParityVerdict):
+        return observed
     if isinstance(reference, ParityVerdict):
         return ParityVerdict(False, f"nothing to compare with; reference: {reference.reason}")
-    if found.parameters != reference.parameters:
-        reason = f"{found.parameters} trainable parameters, {reference.parameters} expected"
+    if observed.parameters != reference.parameters:
+        reason = f"{observed.parameters} trainable parameters, {reference.parameters} expected"
         return ParityVerdict(False, reason)
-    return judge(_deviations(found, reference), found.precision, reference.rounding)
+    return judge(_deviations(observed, reference), observed.precision, reference.rounding)
 
 
-def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) -> ParityVerdict:
+def judge(
+    by_array: dict[str, dict[str, float]], precision: str, rounding: Weights
+) -> ParityVerdict:
     """The verdict on deviations by group and array. `rounding`: see `Observation`."""
-    deviations = largest(each)
-    allowed = {group: _allowed(group, precision, rounding) for group in each}
+    deviations = largest(by_array)
+    allowed = {group: _allowed(group, precision, rounding) for group in by_array}
     # Not `value > allowed`: a deviation that is not a number must fail.
     reason = "; ".join(
-        f"{group} deviate by {value:.1e}{_where(each[group])}, allowed {allowed[group]:.0e}"
+        f"{group} deviate by {value:.1e}{_where(by_array[group])}, allowed {allowed[group]:.0e}"
         for group, value in deviations.items()
         if not value <= allowed[group]
     )
@@ -131,14 +133,14 @@ def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) 
 
 def rounding(single: Observation, reference: Observation) -> Weights:
     """`Observation.rounding` of the reference, from its observation in single precision."""
-    found = largest(_deviations(single, reference))
-    return {group: np.array(value) for group, value in found.items()}
+    observed = largest(_deviations(single, reference))
+    return {group: np.array(value) for group, value in observed.items()}
 
 
-def _deviations(found: Observation, reference: Observation) -> dict[str, dict[str, float]]:
+def _deviations(observed: Observation, reference: Observation) -> dict[str, dict[str, float]]:
     """Deviations by group and array; the name of a group's only array is empty."""
-    floor = FLOORS[found.precision]
-    if found.keeps_unbiased:
+    floor = FLOORS[observed.precision]
+    if observed.keeps_unbiased:
         reference = replace(
             reference,
             weights=reference.weights | reference.unbiased,
@@ -146,25 +148,27 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
         )
     learned = [name for name in reference.weights if trainable(name)]
     rest = [name for name in reference.weights if not trainable(name)]
-    each = {
-        "logits": {"": _deviation(found.logits, reference.logits)},
-        "loss": {"": _deviation(found.loss, reference.loss)},
-        "gradients": of_arrays(found.gradients, reference.gradients, reference.gradients, floor),
-        "updates": _changes(found.weights, reference.weights, reference.initial, learned, floor),
-        "statistics": _changes(found.weights, reference.weights, reference.initial, rest, floor),
-        "training": of_metrics(found.training, reference.training, reference.counted),
-        "evaluation": of_metrics(found.evaluation, reference.evaluation, reference.counted),
-        "resumed": {"": float(found.resumed)},
+    by_array = {
+        "logits": {"": _deviation(observed.logits, reference.logits)},
+        "loss": {"": _deviation(observed.loss, reference.loss)},
+        "gradients": of_arrays(observed.gradients, reference.gradients, reference.gradients, floor),
+        "updates": _changes(observed.weights, reference.weights, reference.initial, learned, floor),
+        "statistics": _changes(observed.weights, reference.weights, reference.initial, rest, floor),
+        "training": of_metrics(observed.training, reference.training, reference.counted),
+        "evaluation": of_metrics(observed.evaluation, reference.evaluation, reference.counted),
+        "resumed": {"": float(observed.resumed)},
     }
     if reference.dropout:
-        each["dropout"] = {"": _of_dropout(found.dropout, reference.dropout)}
-    return each
+        by_array["dropout"] = {"": _of_dropout(observed.dropout, reference.dropout)}
+    return by_array
 
 
-def largest(each: dict[str, dict[str, float]]) -> dict[str, float]:
+def largest(by_array: dict[str, dict[str, float]]) -> dict[str, float]:
     """The largest deviation of each group."""
     # Python's max may drop a NaN.
-    return {group: float(np.max([*values.values()], initial=0.0)) for group, values in each.items()}
+    return {
+        group: float(np.max([*values.values()], initial=0.0)) for group, values in by_array.items()
+    }
 
 
 def _allowed(group: str, precision: str, rounding: Weights) -> float:
@@ -181,41 +185,43 @@ def _where(values: dict[str, float]) -> str:
 
 
 def _changes(
-    found: Weights, reference: Weights, initial: Weights, names: list[str], floor: float
+    observed: Weights, reference: Weights, initial: Weights, names: list[str], floor: float
 ) -> dict[str, float]:
     changes = {name: reference[name] - initial[name] for name in names}
     expected = {name: reference[name] for name in names}
-    return of_arrays(found, expected, changes, floor)
+    return of_arrays(observed, expected, changes, floor)
 
 
 def of_arrays(
-    found: Weights, reference: Weights, scales: Weights, floor: float
+    observed: Weights, reference: Weights, scales: Weights, floor: float
 ) -> dict[str, float]:
     """The deviation of each array relative to the norm of its scale, at least `floor` times that of all."""
     least = floor * math.sqrt(sum(float(np.sum(values**2)) for values in scales.values()))
     return {
-        name: _deviation(found.get(name), values, max(float(np.linalg.norm(scales[name])), least))
+        name: _deviation(
+            observed.get(name), values, max(float(np.linalg.norm(scales[name])), least)
+        )
         for name, values in reference.items()
     }
 
 
-def _deviation(found: np.ndarray | None, reference: np.ndarray, scale: float = 0.0) -> float:
-    if found is None or found.shape != reference.shape:
+def _deviation(observed: np.ndarray | None, reference: np.ndarray, scale: float = 0.0) -> float:
+    if observed is None or observed.shape != reference.shape:
         return math.inf
     scale = scale or float(np.linalg.norm(reference))
-    return float(np.linalg.norm(found - reference) / (scale or 1.0))
+    return float(np.linalg.norm(observed - reference) / (scale or 1.0))
 
 
 def of_metrics(
-    found: np.ndarray, reference: np.ndarray, counted: bool, tie: float = 0.0
+    observed: np.ndarray, reference: np.ndarray, counted: bool, tie: float = 0.0
 ) -> dict[str, float]:
     """Relative deviation of losses and errors, absolute deviation of accuracies, of rows of loss and score.
 
     `tie`: difference of accuracies that is ignored, for examples whose two largest logits are almost equal.
     """
-    if found.shape != reference.shape:
+    if observed.shape != reference.shape:
         return {"loss": math.inf}
-    deviation, (loss, error) = np.abs(found - reference).max(0), np.abs(reference).max(0)
+    deviation, (loss, error) = np.abs(observed - reference).max(0), np.abs(reference).max(0)
     if not counted:
         return {"loss": float(deviation[0] / loss), "error": float(deviation[1] / error)}
     # np.maximum, unlike Python's max, keeps a NaN.
@@ -223,18 +229,18 @@ def of_metrics(
     return {"loss": float(deviation[0] / loss), "accuracy": float(beyond)}
 
 
-def _of_dropout(found: Weights, reference: Weights) -> float:
+def _of_dropout(observed: Weights, reference: Weights) -> float:
     """|log(a / b)| of the effects of dropout on logits, a here and b in the reference, which draws others.
 
     Infinite if the seed does not determine the loss: two seeds give the same, or the loop another one.
     """
-    if not found:
+    if not observed:
         return math.inf
-    first, second, other = found["losses"]
-    if first == other or [*found.get("looped", ())] != [first, second]:
+    first, second, other = observed["losses"]
+    if first == other or [*observed.get("looped", ())] != [first, second]:
         return math.inf
     with np.errstate(divide="ignore"):
-        return float(np.abs(np.log(found["effect"] / reference["effect"])))
+        return float(np.abs(np.log(observed["effect"] / reference["effect"])))
 
 
 def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:

@@ -30,11 +30,11 @@ def seed_of(spec: Spec, epoch: int) -> int:
     return int(stream("framework", spec.seed, epoch).integers(2**31 - 1))
 
 
-def order(spec: Spec, examples: int, wanted: int, epoch: int) -> np.ndarray:
+def order(spec: Spec, examples: int, least: int, epoch: int) -> np.ndarray:
     """At least as many examples of an epoch as are wanted, as they follow each other; indices."""
     random = stream("order", spec.seed, 1 if spec.workload.shuffle == "once" else epoch)
     if spec.workload.shuffle == "with_replacement":
-        return random.integers(examples, size=wanted)
+        return random.integers(examples, size=least)
     buffer = spec.workload.shuffle_buffer
     if buffer is None:
         return random.permutation(examples)
@@ -65,12 +65,12 @@ def rows(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[np.ndarray]:
 
 
 def whole(
-    each: Callable[..., Iterator], spec: Spec, dataset: Dataset, epoch: int, steps: int
+    of_epoch: Callable[..., Iterator], spec: Spec, dataset: Dataset, epoch: int, steps: int
 ) -> Iterator:
-    """Yield what `rows` or `batches` (`each`) yields, of so many whole batches from an epoch on."""
+    """Yield what `rows` or `batches` (`of_epoch`) yields, of so many whole batches from an epoch on."""
     dropping = replace(spec.workload, partial_batch="drop")
     longest = replace(spec, workload=dropping, steps_per_epoch=None)
-    epochs = (each(longest, dataset, number) for number in count(epoch))
+    epochs = (of_epoch(longest, dataset, number) for number in count(epoch))
     return islice(chain.from_iterable(epochs), steps)
 
 
@@ -144,14 +144,14 @@ def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
     """The learning rate of each step of an epoch of so many."""
     rate = spec.workload.learning_rate
     base = rate.base * (spec.global_batch / rate.per_batch if rate.per_batch else 1)
-    made = []
+    factors = []
     for step in range(steps):
         passed: float = epoch - 1
         length = spec.epochs
         if rate.unit == "step":
             passed, length = (epoch - 1) * steps + step, spec.epochs * steps
-        made.append(base * _risen(rate, passed, length) * _decayed(rate, passed))
-    return made
+        factors.append(base * _risen(rate, passed, length) * _decayed(rate, passed))
+    return factors
 
 
 def _risen(rate: LearningRate, t: float, length: int) -> float:

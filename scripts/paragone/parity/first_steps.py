@@ -47,11 +47,11 @@ def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
 def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tuple]) -> Weights:
     start = engine.weights()
     metrics = engine.train_epoch(seed, rates, batches, len(rates))
-    found = {"training": np.array([[metrics.loss, metrics.score]])}
+    changes = {"training": np.array([[metrics.loss, metrics.score]])}
     for name, values in engine.weights().items():
         group = "updates" if trainable(name) else f"{name.rsplit('_', 1)[1]}s"
-        found[f"{group}/{name}"] = sketch(name, values - np.float64(start[name]))
-    return found
+        changes[f"{group}/{name}"] = sketch(name, values - np.float64(start[name]))
+    return changes
 
 
 def sketch(name: str, values: np.ndarray) -> np.ndarray:
@@ -86,20 +86,20 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
         rates = definition.rates(at, 1, steps)
         return _changed(engine, 0, rates, map(change, batches))
 
-    found = taken("float64") | {
+    changes = taken("float64") | {
         "steps": np.array(steps),
         "examples": np.array(spec.examples_of(steps)),
         "counted": np.array(not spec.workload.task.numeric),
     }
-    rounding = largest(_deviations(taken(spec.precision), found, spec.precision))
+    rounding = largest(_deviations(taken(spec.precision), changes, spec.precision))
     if lost := {group: value for group, value in rounding.items() if not value <= JUDGED}:
         off = ", ".join(f"{group} by {value:.2f}" for group, value in lost.items())
-        own = f"in {spec.precision} it deviates from itself in double precision"
-        return {"failed": np.array(f"{own}, {off} of at most {JUDGED}")}
+        precise = f"in {spec.precision} it deviates from itself in double precision"
+        return {"failed": np.array(f"{precise}, {off} of at most {JUDGED}")}
     changed = taken(spec.precision, _one_replaced)
-    example = largest(_deviations(changed, found, spec.precision))
+    example = largest(_deviations(changed, changes, spec.precision))
     share = SHARE_OF_EXAMPLE / MULTIPLE
-    return found | {
+    return changes | {
         f"rounding/{key}": np.array(max(rounding[key], share * example[key])) for key in rounding
     }
 
@@ -121,17 +121,17 @@ def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -
         expected = dict(arrays)
     if "failed" in expected:
         return FirstSteps(f"no reference: {expected['failed']}", {}, {})
-    found = take_steps(int(expected["steps"]))
+    changes = take_steps(int(expected["steps"]))
     rounding = {group: expected[f"rounding/{group}"] for group in (*GROUPS, "training")}
-    verdict = judge(_deviations(found, expected, precision), precision, rounding)
+    verdict = judge(_deviations(changes, expected, precision), precision, rounding)
     return FirstSteps(verdict.reason, verdict.deviations, verdict.allowed)
 
 
-def _deviations(found: Weights, expected: Weights, precision: str) -> dict[str, dict[str, float]]:
-    each = {}
+def _deviations(changes: Weights, expected: Weights, precision: str) -> dict[str, dict[str, float]]:
+    by_array = {}
     for group in GROUPS:
         arrays = {name: v for name, v in expected.items() if name.startswith(f"{group}/")}
-        each[group] = of_arrays(found, arrays, arrays, FLOORS["float32"])
+        by_array[group] = of_arrays(changes, arrays, arrays, FLOORS["float32"])
     tie = max(1 / float(expected["examples"]), TIES_OF_MIXED if precision == "bfloat16" else 0.0)
-    metrics = found["training"], expected["training"], bool(expected["counted"])
-    return each | {"training": of_metrics(*metrics, tie)}
+    metrics = changes["training"], expected["training"], bool(expected["counted"])
+    return by_array | {"training": of_metrics(*metrics, tie)}

@@ -23,16 +23,16 @@ def per_example(spec: Spec, dataset: Dataset) -> int:
     """Return the FLOP of training on one example, forward and backward. Computes shapes alone."""
     with torch.device("meta"):
         model = create_model(MODELS, spec, dataset)
-    return count(model, dataset.train_inputs.shape[1:], words=spec.workload.input is None)
+    return count(model, dataset.train_inputs.shape[1:], word_indices=spec.workload.input is None)
 
 
-def count(model: nn.Module, shape: tuple[int, ...], words: bool = False) -> int:
+def count(model: nn.Module, shape: tuple[int, ...], word_indices: bool = False) -> int:
     """Return the FLOP of one example for a model on the device "meta".
 
     `shape`: of one example as stored. `words`: whether inputs are word indices.
     """
     inputs = torch.empty((EXAMPLES, *shape), device="meta")
-    inputs = inputs.long() if words else inputs.movedim(-1, 1)
+    inputs = inputs.long() if word_indices else inputs.movedim(-1, 1)
     formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
     with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
         model.train()(inputs).sum().backward()

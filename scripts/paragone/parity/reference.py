@@ -43,7 +43,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
     )
     weights, biased_variances = engine.weights(), engine.biased_variances()
-    found = {
+    arrays = {
         "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(start)),
         "counted": np.array(not spec.workload.task.numeric),
@@ -60,10 +60,10 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
     }
     if spec.workload.dropout:
         dropping, _ = _begun(spec, dataset, pretrained)
-        found |= dropped(dropping, spec, dataset, start, found["logits"])
+        arrays |= dropped(dropping, spec, dataset, start, arrays["logits"])
         for name in ("evaluation", "evaluation_unbiased"):  # which has no dropout
-            found[name] = found[name][[*range(spec.epochs), -1]]
-    return found
+            arrays[name] = arrays[name][[*range(spec.epochs), -1]]
+    return arrays
 
 
 def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:

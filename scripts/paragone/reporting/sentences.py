@@ -342,7 +342,7 @@ def noun(metric: str) -> str:
         return "number of parameters"
     split, _, name = metric.partition("_")
     if name in METRICS:
-        metric = f"{split} {METRICS[name].words}"
+        metric = f"{split} {METRICS[name].label}"
     return metric.replace("_", " ").replace("train ", "training ")
 
 

@@ -21,27 +21,27 @@ Weighting = Literal["keras", "pytorch"]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric in words, its unit, and which direction is better."""
+class MetricKind:
+    """The name of a metric in text, its unit, and which direction is better."""
 
-    words: str
+    label: str
     unit: str
     more_is_better: bool
 
-    def reaches(self, value: float | None, wanted: float) -> bool:
-        """Return whether a value is as good as wanted; one that is not finite is not."""
+    def reaches(self, value: float | None, target: float) -> bool:
+        """Return whether a value is as good as the target; one that is not finite is not."""
         if value is None:
             return False
-        return value >= wanted if self.more_is_better else value <= wanted
+        return value >= target if self.more_is_better else value <= target
 
 
-METRICS: dict[str, Metric] = {
-    "loss": Metric("loss", "nats", more_is_better=False),
-    "accuracy": Metric("accuracy", "fraction", more_is_better=True),
-    "f1": Metric("micro F1", "fraction", more_is_better=True),
-    "r2": Metric("R²", "share of the variance", more_is_better=True),
-    "mae": Metric("mean absolute error", "unit of the target", more_is_better=False),
-    "perplexity": Metric("perplexity", "", more_is_better=False),
+METRICS: dict[str, MetricKind] = {
+    "loss": MetricKind("loss", "nats", more_is_better=False),
+    "accuracy": MetricKind("accuracy", "fraction", more_is_better=True),
+    "f1": MetricKind("micro F1", "fraction", more_is_better=True),
+    "r2": MetricKind("R²", "share of the variance", more_is_better=True),
+    "mae": MetricKind("mean absolute error", "unit of the target", more_is_better=False),
+    "perplexity": MetricKind("perplexity", "", more_is_better=False),
 }
 
 
@@ -158,12 +158,12 @@ class Task(Block, frozen=True, kw_only=True):
         `variance`: of numeric targets, the mean squared error of their mean. R² is 1 - loss / variance; of
         several targets per example both are means over the targets.
         """
-        found = {"loss": loss, self.score: score}
+        values = {"loss": loss, self.score: score}
         if "r2" in self.kind.metrics:
-            found["r2"] = None if loss is None or not variance else 1 - loss / variance
+            values["r2"] = None if loss is None or not variance else 1 - loss / variance
         if "perplexity" in self.kind.metrics:
-            found["perplexity"] = None if loss is None or loss > MOST_NATS else math.exp(loss)
-        return found
+            values["perplexity"] = None if loss is None or loss > MOST_NATS else math.exp(loss)
+        return values
 
 
 MOST_NATS = 700.0  # of which exp is finite
@@ -177,9 +177,9 @@ def check_outputs(task: Task, outputs: Sequence[int | None], targets: Sequence[i
     class the outputs have one axis more, the logits.
     """
     expected = list(targets) if task.numeric or task.multi_label else [*targets, "classes"]
-    found = list(outputs) if task.numeric or task.multi_label else [*outputs[:-1], "classes"]
-    if found != expected:
-        shapes = (f"({', '.join(map(str, shape))})" for shape in (found, expected))
+    observed = list(outputs) if task.numeric or task.multi_label else [*outputs[:-1], "classes"]
+    if observed != expected:
+        shapes = (f"({', '.join(map(str, shape))})" for shape in (observed, expected))
         raise UserError(
             "model: for each example its outputs have the shape {}, and the data set needs {}; name "
             "another model, or other labels".format(*shapes)

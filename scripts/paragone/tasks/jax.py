@@ -17,21 +17,21 @@ def losses(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
     if task.plain:
         return _means(optax.softmax_cross_entropy_with_integer_labels(outputs, labels))
     one_hot = jax.nn.one_hot(labels, outputs.shape[-1], dtype=outputs.dtype)
-    wanted = optax.smooth_labels(one_hot, task.label_smoothing)
+    targets = optax.smooth_labels(one_hot, task.label_smoothing)
     if task.class_weights:
         by_class = jnp.asarray(task.class_weights, outputs.dtype)
-        wanted *= by_class if task.rule == "pytorch" else by_class[labels][..., None]
-    return _means(optax.softmax_cross_entropy(outputs, wanted) * (labels >= 0))
+        targets *= by_class if task.rule == "pytorch" else by_class[labels][..., None]
+    return _means(optax.softmax_cross_entropy(outputs, targets) * (labels >= 0))
 
 
 def weights(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
     """Return what each example counts in the divisor of the loss, (batch,)."""
     if not task.weighs:
         return jnp.ones(len(labels), outputs.dtype)
-    each = (labels >= 0).astype(outputs.dtype)
+    values = (labels >= 0).astype(outputs.dtype)
     if task.rule == "pytorch":
-        each *= jnp.asarray(task.class_weights, outputs.dtype)[labels]
-    return _means(each)
+        values *= jnp.asarray(task.class_weights, outputs.dtype)[labels]
+    return _means(values)
 
 
 def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:

@@ -16,22 +16,22 @@ def losses(task: Task, outputs: np.ndarray, targets: np.ndarray) -> tuple[np.nda
     numbers, or of logits and whether the example has the class. The loss of an example is the mean over its
     positions, or its targets.
     """
-    batch, each = len(outputs), targets[0].size
+    batch, size = len(outputs), targets[0].size
     if task.numeric:
         error = outputs - targets
-        return (error**2).reshape(batch, -1).mean(1), 2 * error / each
+        return (error**2).reshape(batch, -1).mean(1), 2 * error / size
     if task.multi_label:
         of_labels = np.logaddexp(0, outputs) - outputs * targets
-        return of_labels.mean(1), (1 / (1 + np.exp(-outputs)) - targets) / each
+        return of_labels.mean(1), (1 / (1 + np.exp(-outputs)) - targets) / size
     shifted = outputs - outputs.max(-1, keepdims=True)
     log_chances = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
-    shares = wanted(task, targets, outputs.shape[-1]).astype(outputs.dtype)
+    shares = target_shares(task, targets, outputs.shape[-1]).astype(outputs.dtype)
     of_positions = -(shares * log_chances).sum(-1)
     gradient = shares.sum(-1, keepdims=True) * np.exp(log_chances) - shares
-    return of_positions.reshape(batch, -1).mean(1), gradient / each
+    return of_positions.reshape(batch, -1).mean(1), gradient / size
 
 
-def wanted(task: Task, targets: np.ndarray, classes: int) -> np.ndarray:
+def target_shares(task: Task, targets: np.ndarray, classes: int) -> np.ndarray:
     """Return what multiplies -log of each class' probability in the loss, (..., classes) for targets (...).
 
     1 for the target alone, smoothed by Szegedy et al. (arXiv:1512.00567, section 7); times the weight of the
@@ -50,10 +50,10 @@ def weights(task: Task, targets: np.ndarray) -> np.ndarray:
     """Return what the loss of each example counts in the divisor of the mean, (batch,)."""
     if not task.weighs:
         return np.ones(len(targets))
-    each = (targets >= 0).astype(float)
+    values = (targets >= 0).astype(float)
     if task.rule == "pytorch":
-        each *= np.array(task.class_weights)[targets]
-    return each.reshape(len(targets), -1).mean(1)
+        values *= np.array(task.class_weights)[targets]
+    return values.reshape(len(targets), -1).mean(1)
 
 
 def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -63,8 +63,8 @@ def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """
     if task.multi_label:
         return 2 * ((outputs > 0) * targets).mean(1)
-    each = np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets
-    return each.reshape(len(outputs), -1).mean(1)
+    values = np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets
+    return values.reshape(len(outputs), -1).mean(1)
 
 
 def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -110,16 +110,15 @@ def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]
     """
     if task.multi_label:
         share = labels.mean(0)
-        named = (
-            np.arange(1, classes + 1) + share.sum()
-        )  # the most frequent classes are predicted, if any
-        f1 = float((2 * np.sort(share)[::-1].cumsum() / named).max())
+        # The most frequent classes are predicted, if any.
+        predicted = np.arange(1, classes + 1) + share.sum()
+        f1 = float((2 * np.sort(share)[::-1].cumsum() / predicted).max())
         return f1, float(-(xlogx(share) + xlogx(1 - share)).mean())
-    each = np.bincount(labels[labels >= 0].ravel(), minlength=classes)
+    counts_of_classes = np.bincount(labels[labels >= 0].ravel(), minlength=classes)
     present = np.arange(classes)
-    shares = each @ wanted(task, present, classes)
-    divisor = each @ weights(task, present) if task.weighs else each.sum()
-    return float(each.max() / each.sum()), float(
+    shares = counts_of_classes @ target_shares(task, present, classes)
+    divisor = counts_of_classes @ weights(task, present) if task.weighs else counts_of_classes.sum()
+    return float(counts_of_classes.max() / counts_of_classes.sum()), float(
         (xlogx(shares.sum()) - xlogx(shares).sum()) / divisor
     )
 

@@ -20,10 +20,10 @@ def loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tens
 
 def losses(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the loss of each example, (batch,)."""
-    each = _loss(task, outputs, targets, "none")
+    values = _loss(task, outputs, targets, "none")
     if task.rule == "keras":
-        each = each * _class_weights(task, outputs)[targets.flatten()]
-    return each if targets.ndim == 1 else each.reshape(len(targets), -1).mean(1)
+        values = values * _class_weights(task, outputs)[targets.flatten()]
+    return values if targets.ndim == 1 else values.reshape(len(targets), -1).mean(1)
 
 
 def _loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor, reduction: str) -> torch.Tensor:
@@ -50,10 +50,10 @@ def weights(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.T
     """Return what each example counts in the divisor of the loss, (batch,)."""
     if not task.weighs:
         return outputs.new_ones(len(targets))
-    each = (targets >= 0).to(outputs.dtype)
+    values = (targets >= 0).to(outputs.dtype)
     if task.rule == "pytorch":
-        each = each * _class_weights(task, outputs)[targets]
-    return each if targets.ndim == 1 else each.flatten(1).mean(1)
+        values = values * _class_weights(task, outputs)[targets]
+    return values if targets.ndim == 1 else values.flatten(1).mean(1)
 
 
 def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

@@ -54,7 +54,7 @@ class Progress:
         self._epoch_seconds.append(seconds)
         recent = self._epoch_seconds[-3:]
         left = sum(recent) / len(recent) * (self._spec.epochs - row.epoch)
-        metric = METRICS[self._spec.workload.task.quality_name].words
+        metric = METRICS[self._spec.workload.task.quality_name].label
         self.say(
             f"epoch {row.epoch}/{self._spec.epochs}: "
             f"{self._examples / row.train_seconds:,.0f} examples/s, "

@@ -17,8 +17,8 @@ class NumPy(Reports):
     def build(self, spec, dataset, threads, world=ALONE):
         kind, workload = spec.backend.device, spec.workload
         require_devices("NumPy", kind, spec.replicas, int(kind == "cpu"))
-        known = workload.model_name == "my-mlp" and workload.optimizer_name == "sgd"
-        if spec.mixed or not known or {*workload.optimizer} != {"name", "momentum"}:
+        supported = workload.model_name == "my-mlp" and workload.optimizer_name == "sgd"
+        if spec.mixed or not supported or {*workload.optimizer} != {"name", "momentum"}:
             raise Unavailable("this engine has my-mlp with sgd and momentum alone, and no bfloat16")
         self.devices, self.device_names, self.shard = Devices(kind, 1, 1), ["cpu"], WHOLE
         self.dtype = np.dtype(spec.weights_precision)
@@ -52,20 +52,20 @@ class NumPy(Reports):
         by_logits[np.arange(len(labels)), labels] -= 1
         by_logits /= len(labels)
         by_hidden = (by_logits @ self.state["1.dense.kernel"].T) * (hidden > 0)
-        found = {
+        by_name = {
             "0.dense.kernel": x.T @ by_hidden,
             "0.dense.bias": by_hidden.sum(0),
             "1.dense.kernel": hidden.T @ by_logits,
             "1.dense.bias": by_logits.sum(0),
         }
-        return found, logits, losses
+        return by_name, logits, losses
 
     def train_epoch(self, seed, learning_rates, batches, steps):
         totals = np.zeros(3)
         fed = zip(self.clock.over(batches), learning_rates, strict=True)
         for (inputs, labels), rate in fed:
-            found, logits, losses = self.gradients(inputs, labels)
-            for name, gradient in found.items():
+            by_name, logits, losses = self.gradients(inputs, labels)
+            for name, gradient in by_name.items():
                 self.velocity[name] = self.momentum * self.velocity[name] + gradient
                 self.state[name] = self.state[name] - rate * self.velocity[name]
             self.taken += 1
@@ -85,8 +85,8 @@ class NumPy(Reports):
         return self.losses(logits, np.zeros(len(logits), int))[1].astype(np.float32)
 
     def probe(self, batch):
-        found, logits, losses = self.gradients(*batch)
-        return Probe(logits, float(losses.mean()), found)
+        by_name, logits, losses = self.gradients(*batch)
+        return Probe(logits, float(losses.mean()), by_name)
 
     def warm_up(self, learning_rate, train_batch, test_batch):
         warm_up(self, learning_rate, train_batch, test_batch)

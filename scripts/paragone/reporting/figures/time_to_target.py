@@ -120,8 +120,8 @@ def chart(points: pd.DataFrame) -> Chart:
 
 def _named(metrics: pd.Series) -> str:
     """Return the metrics of targets in words, with their units."""
-    found = [METRICS[name] for name in metrics.dropna().unique()]
-    return ", ".join(f"test {each.words}{each.unit and f' ({each.unit})'}" for each in found)
+    kinds = [METRICS[name] for name in metrics.dropna().unique()]
+    return ", ".join(f"test {kind.label}{kind.unit and f' ({kind.unit})'}" for kind in kinds)
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -203,7 +203,7 @@ def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) 
         plain_numbers(times.yaxis)
     batches = sorted(set(points["global_batch"]))
     names = points["metric"].dropna().unique()
-    finals.set_ylabel(f"final {', '.join(METRICS[name].words for name in names)}")
+    finals.set_ylabel(f"final {', '.join(METRICS[name].label for name in names)}")
     finals.set_xlabel("global batch size (examples, log scale)")
     finals.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
     for name in names:
@@ -230,7 +230,7 @@ def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Ar
 def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     columns = ["target_metric", "target_value", "target_patience"]
     goals = "; ".join(
-        f"test {METRICS[metric].words} {value:g} in "
+        f"test {METRICS[metric].label} {value:g} in "
         f"{'one evaluation' if patience == 1 else f'{patience} evaluations in a row'}"
         for metric, value, patience in runs[columns]
         .dropna()
