@@ -28,8 +28,8 @@ def run(
 ) -> subprocess.CompletedProcess:
     """Run scripts/<program>.py with PARAGONE_MIRRORS set to `environment`.
 
-    In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins of a test,
-    whose modules a process finds once.
+    In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins of a
+    test, whose modules a process finds once.
     """
     if alone or os.environ.get("PARAGONE_PLUGINS", "") not in ("", OF_PAPERS):
         line = [sys.executable, str(ROOT / f"scripts/{program}.py"), *options]

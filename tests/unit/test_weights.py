@@ -117,7 +117,7 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
 
 
 @pytest.mark.parametrize(
-    ("known", "model", "words"),
+    ("require", "model", "words"),
     [
         (
             torch_weights.require_names,
@@ -134,9 +134,9 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
     ],
     ids=["torch", "torch attention", "keras", "flax"],
 )
-def test_a_weight_without_a_canonical_name_is_refused(require_names, model, words):
+def test_a_weight_without_a_canonical_name_is_refused(require, model, words):
     with pytest.raises(UserError, match=words):
-        require_names(model)
+        require(model)
 
 
 class Zebra(nnx.Module):
