@@ -56,7 +56,10 @@ class Data:
         """For each data set whether it is real, of which edition, or synthetic."""
         paths = sorted(self.results.glob("data/*/manifest.json"))
         manifests = [json.loads(path.read_text()) for path in paths]
-        return [f"{each['dataset']} {each['source']} ({each['edition']})" for each in manifests]
+        return [
+            f"{manifest['dataset']} {manifest['source']} ({manifest['edition']})"
+            for manifest in manifests
+        ]
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,10 @@ def train(spec: Spec, data: Data) -> Trained:
         )
         line = [sys.executable, ROOT / "scripts/launch.py", write_job(job, folder)]
         seconds = elapsed(*line, folder=folder)
-        made = record.read(folder / "record.json")
-    if made.status != "completed":
-        raise UserError(f"{spec.name}: {made.status}: {made.reason}")
-    return Trained(made, seconds)
+        run = record.read(folder / "record.json")
+    if run.status != "completed":
+        raise UserError(f"{spec.name}: {run.status}: {run.reason}")
+    return Trained(run, seconds)
 
 
 def output_of(*line: object) -> Any:

@@ -43,7 +43,7 @@ def fashion_cnn_whole(data: Data) -> list[Row]:
     run = train(spec, data)
     return [
         Row(
-            f"fashion-cnn, 50 epochs, end to end, {named(spec)}",
+            f"fashion-cnn, 50 epochs, end to end, {label(spec)}",
             "published: 269 s with the loading of data, 8 TPU cores",
             f"{stated([run.seconds], 's', 0)}, test accuracy {run.test_accuracy:.4f}",
             "90 s; 130 s on a slow machine; at 0.89 or more",
@@ -55,15 +55,15 @@ def fashion_cnn_whole(data: Data) -> list[Row]:
 def reuters_whole(data: Data, rounds: int) -> list[Row]:
     """The ten published epochs, from the start of the command to its end."""
     best = specification("reuters-cnn", "jax", 32, epochs=10, **BEST_TEXT_CNN)
-    same = specification("reuters-cnn", "tensorflow-mirrored", 32, epochs=10)
+    untuned = specification("reuters-cnn", "tensorflow-mirrored", 32, epochs=10)
     runs = [train(best, data) for _ in range(rounds)]
-    accuracy, reference = runs[0].test_accuracy, train(same, data).test_accuracy
+    accuracy, reference = runs[0].test_accuracy, train(untuned, data).test_accuracy
     seconds = [run.seconds for run in runs]
     return [
         Row(
-            f"Reuters, 10 epochs, end to end, {named(best)}",
+            f"Reuters, 10 epochs, end to end, {label(best)}",
             "published: 58.5 s of `fit` alone, 2 logical GPUs",
-            f"{stated(seconds, 's', 1)}, test accuracy {accuracy:.4f} ({named(same)}: {reference:.4f})",
+            f"{stated(seconds, 's', 1)}, test accuracy {accuracy:.4f} ({label(untuned)}: {reference:.4f})",
             "14 s; 20 s on a slow machine",
             each_limit((14, 20), seconds),
         )
@@ -74,68 +74,72 @@ def fashion_conv(data: Data, rounds: int) -> list[Row]:
     """Against Keras' `fit`."""
     best = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT, **BEST)
     line = [OPPONENTS / "keras_fit.py", data.arrays("fashion_mnist")]
-    same = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT)
-    return against("fashion-conv", best, same, "Keras' `fit`, float32", line, 1.5, data, rounds)
+    untuned = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT)
+    return against("fashion-conv", best, untuned, "Keras' `fit`, float32", line, 1.5, data, rounds)
 
 
 def fashion_cnn(data: Data, rounds: int) -> list[Row]:
     """Against the tutorial's loader, with the better of none and two processes of its own."""
     best = specification("fashion-cnn", "torch-ddp", 1024, 2, **SHORT, **BEST)
-    same = specification("fashion-cnn", "torch", 1024, **SHORT)
+    untuned = specification("fashion-cnn", "torch", 1024, **SHORT)
     folder = data.arrays("fashion_mnist")
     program = OPPONENTS / "data_loader.py"
     speeds = {workers: speed(program, folder, 1024, workers) for workers in (0, 2)}
     workers = max(speeds, key=lambda count: speeds[count])
     line = [program, folder, 1024, workers]
-    words = f"DataLoader, {workers} workers, float32"
-    return against("fashion-cnn, batch 1,024", best, same, words, line, 4.0, data, rounds)
+    opponent = f"DataLoader, {workers} workers, float32"
+    return against("fashion-cnn, batch 1,024", best, untuned, opponent, line, 4.0, data, rounds)
 
 
 def wide_resnet(data: Data, rounds: int) -> list[Row]:
     """Against Keras' `fit` over its ImageDataGenerator."""
     best = specification("wide-resnet", "torch", 64, **SHORT, **BEST)
-    same = specification("wide-resnet", "torch", 64, **SHORT)
+    untuned = specification("wide-resnet", "torch", 64, **SHORT)
     line = [OPPONENTS / "image_data_generator.py", data.arrays("fashion_mnist"), 64]
-    words = "`fit` over ImageDataGenerator, float32"
-    return against("wide-resnet, width 1, batch 64", best, same, words, line, 2.2, data, rounds)
+    opponent = "`fit` over ImageDataGenerator, float32"
+    return against(
+        "wide-resnet, width 1, batch 64", best, untuned, opponent, line, 2.2, data, rounds
+    )
 
 
 def text_cnn(data: Data, rounds: int) -> list[Row]:
     """Against an own loop of one call a step."""
-    same = specification("reuters-cnn", "tensorflow-mirrored", 32, **SHORT)
+    untuned = specification("reuters-cnn", "tensorflow-mirrored", 32, **SHORT)
     vocabulary = json.loads(data.manifest("reuters").read_text())["vocabulary"]
     line = [OPPONENTS / "step_by_step.py", data.arrays("reuters"), vocabulary]
-    words = "one `tf.function` call a step, float32"
+    opponent = "one `tf.function` call a step, float32"
     best = specification("reuters-cnn", "jax", 32, **SHORT, **BEST_TEXT_CNN)
-    return against("text CNN, batch 32", best, same, words, line, 1.5, data, rounds)
+    return against("text CNN, batch 32", best, untuned, opponent, line, 1.5, data, rounds)
 
 
 def nano_gpt(data: Data, rounds: int) -> list[Row]:
     """The published iterations, against a loop as in the public program."""
     best = specification("nanogpt-cpu", "torch-compile", 12, **BEST)
-    same = specification("nanogpt-cpu", "torch", 12)
+    untuned = specification("nanogpt-cpu", "torch", 12)
     line = [OPPONENTS / "nano_gpt.py", data.arrays("tiny_shakespeare"), best.epochs * 250]
-    words = "nanoGPT's own loop, float32"
-    return whole("nanoGPT, 2,000 iterations", best, same, words, line, 1.6, "loss", data, rounds)
+    opponent = "nanoGPT's own loop, float32"
+    return whole(
+        "nanoGPT, 2,000 iterations", best, untuned, opponent, line, 1.6, "loss", data, rounds
+    )
 
 
 def d2l_lenet(data: Data, rounds: int) -> list[Row]:
     """The published epochs, against the book's loop, with the better of none and the book's four workers."""
     best = specification("lenet", "torch", 256, tuning=TUNED)
-    same = specification("lenet", "torch", 256)
+    untuned = specification("lenet", "torch", 256)
     program = [OPPONENTS / "d2l_lenet.py", data.arrays("fashion_mnist")]
     seconds = {workers: timed(*program, 1, workers)[1] for workers in (0, 4)}
     workers = min(seconds, key=lambda count: seconds[count])
     line = [*program, best.epochs, workers]
-    words = f"the book's own loop, {workers} workers, float32"
-    return whole("LeNet, 10 epochs", best, same, words, line, 2.0, "accuracy", data, rounds)
+    opponent = f"the book's own loop, {workers} workers, float32"
+    return whole("LeNet, 10 epochs", best, untuned, opponent, line, 2.0, "accuracy", data, rounds)
 
 
 def whole(
     part: str,
     best: Spec,
-    same: Spec,
-    words: str,
+    untuned: Spec,
+    opponent: str,
     line: list,
     asked: float,
     score: str,
@@ -151,35 +155,38 @@ def whole(
 
     def ours(spec: Spec) -> float:
         run = train(spec, data)
-        scores[named(spec)] = getattr(run.record.epochs[-1], f"test_{score}")
+        scores[label(spec)] = getattr(run.record.epochs[-1], f"test_{score}")
         return run.seconds
 
     def theirs() -> float:
         printed, seconds = timed(*line)
-        scores[words] = printed[f"test_{score}"]
+        scores[opponent] = printed[f"test_{score}"]
         return seconds
 
-    seconds, others = zip(*in_turn(rounds, partial(ours, best), theirs), strict=True)
-    once = (ours(same),)  # it takes long and has no limit; beside the last of the others
-    measured = ((best, seconds, others, asked), (same, once, others[-1:], None))
+    seconds, opponent_seconds = zip(*in_turn(rounds, partial(ours, best), theirs), strict=True)
+    once = (ours(untuned),)  # it takes long and has no limit; beside the last of the others
+    measured = (
+        (best, seconds, opponent_seconds, asked),
+        (untuned, once, opponent_seconds[-1:], None),
+    )
     return [
         compared(
-            f"{part}, end to end, {named(spec)}",
-            words,
-            quotients([*zip(beside, own, strict=True)]),
-            f"{median(own):.0f} s to {median(beside):.0f} s, test {score} "
-            f"{scores[named(spec)]:.4f} to {scores[words]:.4f}",
+            f"{part}, end to end, {label(spec)}",
+            opponent,
+            quotients([*zip(beside, product_seconds, strict=True)]),
+            f"{median(product_seconds):.0f} s to {median(beside):.0f} s, test {score} "
+            f"{scores[label(spec)]:.4f} to {scores[opponent]:.4f}",
             limit,
         )
-        for spec, own, beside, limit in measured
+        for spec, product_seconds, beside, limit in measured
     ]
 
 
 def against(
     part: str,
     best: Spec,
-    same: Spec,
-    words: str,
+    untuned: Spec,
+    opponent: str,
     line: list,
     asked: float,
     data: Data,
@@ -189,14 +196,14 @@ def against(
 
     `asked` is the limit of the best variant.
     """
-    variants = (best, same)
+    variants = (best, untuned)
     measures = [partial(steady, spec, data) for spec in variants]
     taken = in_turn(rounds, *measures, partial(speed, *line))
     *ours, theirs = zip(*taken, strict=True)
     return [
         compared(
-            f"{part}, {named(spec)}",
-            words,
+            f"{part}, {label(spec)}",
+            opponent,
             quotients([*zip(speeds, theirs, strict=True)]),
             f"{median(speeds):,.0f} to {median(theirs):,.0f} examples/s",
             limit,
@@ -205,11 +212,11 @@ def against(
     ]
 
 
-def compared(part: str, words: str, ratios: list[float], shown: str, limit: float | None) -> Row:
+def compared(part: str, opponent: str, ratios: list[float], shown: str, limit: float | None) -> Row:
     """The row of a variant: how many times as fast as the other program, and what was measured of both."""
     return Row(
         part,
-        words,
+        opponent,
         f"{stated(ratios, 'x')}: {shown}",
         f"{limit} x" if limit else "",
         at_least(limit, ratios) if limit else "",
@@ -237,7 +244,7 @@ def speed(*line: object) -> float:
     return output_of(*line)["examples_per_second"]
 
 
-def named(spec: Spec) -> str:
+def label(spec: Spec) -> str:
     """A variant in words."""
     replicas = f", {spec.replicas} replicas" if spec.replicas > 1 else ""
     return f"`{spec.backend.name}`{replicas}, {spec.precision}, {spec.tuning_name}"

@@ -23,10 +23,10 @@ class Gate(Job, kw_only=True):
 def main() -> None:
     """Run the program."""
     job: Gate = read_job(Gate)
-    made = report(job.workload, job.reference, job.probes)
-    for backend, verdict in made.backends.items():
-        print(f"[{made.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
-    write(made, job.report)
+    result = report(job.workload, job.reference, job.probes)
+    for backend, verdict in result.backends.items():
+        print(f"[{result.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
+    write(result, job.report)
 
 
 if __name__ == "__main__":

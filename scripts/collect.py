@@ -77,25 +77,25 @@ def main(arguments: list[str] | None = None) -> None:
 
 def collect_runs(job: OfExperiment) -> None:
     """Check the records of an experiment and write its tables."""
-    found = compliance.Checked()
+    checked = compliance.Checked()
     if job.violations:
         paths = [*job.records, *job.contests]
         runs_of = {path.parent.name for path in paths}
-        found = compliance.find(paths, job.parity, {job.experiment: runs_of})
-        print(describe(found.violations, len(paths)))
+        checked = compliance.find(paths, job.parity, {job.experiment: runs_of})
+        print(describe(checked.violations, len(paths)))
     else:
-        found.runs += map(record.read, job.records)
+        checked.runs += map(record.read, job.records)
     # With a record of contests that cannot be read speeds would be lost unseen.
-    if len(found.contests) < len(job.contests):
-        found.contests = [*map(record.read_contests, job.contests)]
+    if len(checked.contests) < len(job.contests):
+        checked.contests = [*map(record.read_contests, job.contests)]
     parity = parity_reports.read_parity(job.parity)
-    rounds = contests.rounds(found.contests, job.experiment, parity)
+    rounds = contests.rounds(checked.contests, job.experiment, parity)
     runs, epochs = tidy.tables(
-        found.runs,
+        checked.runs,
         job.experiment,
         parity,
         tidy.read(job.products) if job.products else None,
-        found.violations,
+        checked.violations,
         rounds,
         parity_reports.read_flop(job.parity),
     )
@@ -104,7 +104,7 @@ def collect_runs(job: OfExperiment) -> None:
     if job.rounds:
         tidy.write(rounds, job.rounds)
     if job.violations:
-        write(found.violations, job.violations)
+        write(checked.violations, job.violations)
 
 
 def check(folder: Path) -> None:

@@ -59,11 +59,11 @@ def main(arguments: list[str] | None = None) -> None:
     except Unavailable as error:
         device_name, missing = None, str(error)
         print(f"[{backend.name}] unavailable: {missing}", flush=True)
-    for precision, wanted in shapes.items():
+    for precision, products_of in shapes.items():
         if missing is not None:
-            cases += [not_tried(shape, precision, missing) for shape in wanted]
+            cases += [not_tried(shape, precision, missing) for shape in products_of]
             continue
-        for case in measure_all(framework, wanted, precision, job.repeats):
+        for case in measure_all(framework, products_of, precision, job.repeats):
             cases.append(case)
             print(f"[{backend.name}] {summary(case)}", flush=True)
     result = {

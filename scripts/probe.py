@@ -72,8 +72,8 @@ class Inputs:
         # Frameworks fix their devices at first use.
         if len({(spec.backend.name, spec.replicas) for spec in job.specs}) > 1:
             raise UserError("specs: of more than one backend or number of replicas")
-        found = [data.load(path, job.data_folder) for path in job.manifests]
-        self._datasets = {dataset.name: dataset for dataset in found}
+        datasets = [data.load(path, job.data_folder) for path in job.manifests]
+        self._datasets = {dataset.name: dataset for dataset in datasets}
         self._weights = {}
         for path in job.weights:
             pretrained = read(path, job.data_folder)

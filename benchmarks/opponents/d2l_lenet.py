@@ -40,12 +40,12 @@ def right(logits: torch.Tensor, labels: torch.Tensor) -> float:
 def accuracy() -> float:
     """Return the accuracy on the test examples, a fraction."""
     model.eval()
-    found, examples = 0.0, 0
+    correct, examples = 0.0, 0
     with torch.no_grad():
         for images, labels in test:
-            found += right(model(images), labels)
+            correct += right(model(images), labels)
             examples += labels.numel()
-    return found / examples
+    return correct / examples
 
 
 def initialize(module: nn.Module) -> None:
@@ -87,8 +87,8 @@ for epoch in range(epochs):
         loss.backward()
         optimizer.step()
         with torch.no_grad():
-            each = float(loss * images.shape[0]), right(logits, labels), images.shape[0]
-            sums = [total + value for total, value in zip(sums, each, strict=True)]
+            batch_sums = float(loss * images.shape[0]), right(logits, labels), images.shape[0]
+            sums = [total + value for total, value in zip(sums, batch_sums, strict=True)]
     tested = accuracy()
     print(f"epoch {epoch + 1}: loss {sums[0] / sums[2]:.3f}, test accuracy {tested:.3f}")
 print(json.dumps({"test_accuracy": tested}))

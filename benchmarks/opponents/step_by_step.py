@@ -17,16 +17,16 @@ import tensorflow as tf
 from paragone.models.tensorflow import MODELS
 
 folder = Path(sys.argv[1])
-words = np.load(folder / "train_inputs.npy")
+tokens = np.load(folder / "train_inputs.npy")
 labels = np.load(folder / "train_labels.npy")
 batches = (
-    tf.data.Dataset.from_tensor_slices((words, labels))
-    .shuffle(len(words))
+    tf.data.Dataset.from_tensor_slices((tokens, labels))
+    .shuffle(len(tokens))
     .batch(32, drop_remainder=True)
     .prefetch(tf.data.AUTOTUNE)
     .cache()
 )
-model = MODELS["text-cnn"](words.shape[1:], int(labels.max()) + 1, int(sys.argv[2]))
+model = MODELS["text-cnn"](tokens.shape[1:], int(labels.max()) + 1, int(sys.argv[2]))
 optimizer = keras.optimizers.Nadam(0.001)
 loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 train_loss = keras.metrics.Mean()

@@ -85,15 +85,15 @@ def _triad() -> Speed:
 
     The result takes the place of the first: fresh memory would cost a page fault every 4 KiB.
     """
-    values, others = (jnp.full(_TRIAD, value, jnp.float32) for value in (1, 2))
+    values, addends = (jnp.full(_TRIAD, value, jnp.float32) for value in (1, 2))
     triad = jax.jit(lambda a, b: a + jnp.float32(3) * b, donate_argnums=0)
 
     def work() -> None:
         nonlocal values
-        values = triad(values, others).block_until_ready()
+        values = triad(values, addends).block_until_ready()
 
     calls, runs = _timed(work)
-    return Speed(amount=calls * 3.0 * others.nbytes, runs=runs)
+    return Speed(amount=calls * 3.0 * addends.nbytes, runs=runs)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[int, list[float]]:

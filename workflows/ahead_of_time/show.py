@@ -38,9 +38,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     compiled = [read(Compilation, path, "record") for path in options.records]
     measured = [read(MeasuredStep, path, "record") for path in options.measured]
-    about = of_option(About, options.about, "--about")
-    published = _published(options.papers, about.systems, compiled)
-    shown = Shown(about, compiled, published, [(step.step, validated(step)) for step in measured])
+    heading = of_option(About, options.about, "--about")
+    published = _published(options.papers, heading.systems, compiled)
+    shown = Shown(heading, compiled, published, [(step.step, validated(step)) for step in measured])
     if options.kind == "figures":
         points_of, draw = FIGURES[options.name]
         points = points_of(shown)
@@ -54,12 +54,12 @@ def _published(
     folders: list[Path], systems: list[tuple[str, str, str]], compiled: list[Compilation]
 ) -> pd.DataFrame:
     tables = []
-    known = {name: one for folder in folders for name, one in read_numbers(folder).items()}
+    numbers = {name: entry for folder in folders for name, entry in read_numbers(folder).items()}
     for experiment, system, target in systems:
-        found = numbers_of(known, experiment, "ahead_of_time.published")
-        if (protocol := found.protocols.get(system)) is None:
+        table = numbers_of(numbers, experiment, "ahead_of_time.published")
+        if (protocol := table.protocols.get(system)) is None:
             raise UserError(f"ahead_of_time.published: {experiment} has no system {system!r}")
-        tables.append(published_bounds(experiment, system, target, found.rows, protocol, compiled))
+        tables.append(published_bounds(experiment, system, target, table.rows, protocol, compiled))
     return pd.concat(tables, ignore_index=True)
 
 

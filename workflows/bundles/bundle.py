@@ -42,8 +42,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _write(options: argparse.Namespace) -> None:
     runs = tidy.read(options.runs)
-    each = runs.assign(experiment=runs["experiment"].str.split()).explode("experiment")
-    experiments = each.groupby("experiment")["run"].agg(list).to_dict()
+    listed = runs.assign(experiment=runs["experiment"].str.split()).explode("experiment")
+    experiments = listed.groupby("experiment")["run"].agg(list).to_dict()
     listing = bundle_archive.pack(
         options.results,
         options.files,

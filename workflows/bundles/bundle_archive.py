@@ -87,24 +87,24 @@ def pack(
     for name in contents:
         if not ALLOWED.fullmatch(name):
             raise UserError(f"{results / name}: not a file of a bundle; name what was measured")
-    found = [
+    records = [
         _record(f"{results / name}", content, name.split("/")[1], _AGAIN)
         for name, content in contents.items()
         if name.endswith("record.json")
     ]
-    if not found:
+    if not records:
         raise UserError(f"{output}: no record to put into it; train first")
     machines = {
         f"{machine.host}: {machine.processor} [{machine.fingerprint[:6]}]"
-        for record in found
+        for record in records
         for machine in (process.machine for process in _processes(record))
     }
     files = {
         name: File(hashlib.sha256(content).hexdigest(), len(content))
         for name, content in sorted(contents.items())
     }
-    known = sorted(machines)
-    listing = Listing(SCHEMA, digest(files), license_, known, experiments, files, contests)
+    hosts = sorted(machines)
+    listing = Listing(SCHEMA, digest(files), license_, hosts, experiments, files, contests)
     first = msgspec.json.format(msgspec.json.encode(listing, order="sorted"))
     with writing(output, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {LISTING: first, **dict(sorted(contents.items()))}.items():
@@ -211,18 +211,18 @@ def _check_arrays(where: str, content: bytes) -> None:
 def _record(where: str, content: bytes, folder: str, remedy: str = _ASK) -> Record:
     """The record, of a run or of contests, of a file below the folder of this name."""
     try:
-        made = decoded(content)
+        record = decoded(content)
     except ValueError as error:
         raise UserError(f"{where}: not a valid record ({error}); {remedy}") from None
-    own = made.question if isinstance(made, ContestsRecord) else made.run
-    if own != folder:
-        raise UserError(f"{where}: the record of {own}; {remedy}")
-    return made
+    folder_name = record.question if isinstance(record, ContestsRecord) else record.run
+    if folder_name != folder:
+        raise UserError(f"{where}: the record of {folder_name}; {remedy}")
+    return record
 
 
-def _processes(made: Record) -> list[Process]:
+def _processes(record: Record) -> list[Process]:
     """All processes that a record names."""
-    if isinstance(made, RunRecord):
-        return made.processes
-    contestants = (each for contest in made.contests for each in contest.contestants)
+    if isinstance(record, RunRecord):
+        return record.processes
+    contestants = (contestant for contest in record.contests for contestant in contest.contestants)
     return [process for contestant in contestants for process in contestant.processes]

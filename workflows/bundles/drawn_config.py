@@ -39,7 +39,7 @@ def opened(paths: list[str]) -> Opened:
     return bundles
 
 
-def named(name: str, label: str) -> str:
+def with_label(name: str, label: str) -> str:
     """The name of a run or question of a bundle, in files and tables: several machines have the same."""
     return f"{name}@{label}"
 
@@ -47,15 +47,15 @@ def named(name: str, label: str) -> str:
 def unpacked(file: str, label: str) -> str | None:
     """Where a file of a run or of contests is unpacked, below the folder of results; None for any other."""
     kind, *rest = file.split("/")
-    return "/".join([kind, named(rest[0], label), *rest[1:]]) if kind in KEPT else None
+    return "/".join([kind, with_label(rest[0], label), *rest[1:]]) if kind in KEPT else None
 
 
 def files_of_records(bundles: Opened) -> list[str]:
     """The files of all runs and contests, as names below the folder of results."""
-    found = (
+    names = (
         unpacked(file, label) for label, (listing, _) in bundles.items() for file in listing.files
     )
-    return [name for name in found if name]
+    return [name for name in names if name]
 
 
 def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
@@ -66,22 +66,24 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     """
     whole = merged(read(PROJECT / "config.yaml"), config)
     with_papers(whole, PROJECT)
-    configs = [own for _, own in bundles.values()]
+    configs = [config for _, config in bundles.values()]
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}
     primary = configs[0]["primary"]["experiment"]
     whole["experiments"], whole["records_only"] = {}, {}
     # The first has the last word. A backend keeps what only another has: its tuning on a GPU, say.
-    for own in reversed(configs):
-        whole["backends"] = merged(whole["backends"], own["backends"])
+    for config in reversed(configs):
+        whole["backends"] = merged(whole["backends"], config["backends"])
         for key in ("workloads", "datasets"):
-            whole[key] = whole[key] | own.get(key, {})
-    for own in configs:
-        for name, block in sorted(own["experiments"].items(), key=lambda item: item[0] != primary):
+            whole[key] = whole[key] | config.get(key, {})
+    for config in configs:
+        for name, block in sorted(
+            config["experiments"].items(), key=lambda item: item[0] != primary
+        ):
             whole["experiments"].setdefault(name, block)
     for label, (listing, _) in bundles.items():
         for name, runs in listing.experiments.items():
             given = whole["records_only"].setdefault(name, {"runs": [], "contests": []})
-            given["runs"] += [named(run, label) for run in runs]
+            given["runs"] += [with_label(run, label) for run in runs]
             asked = listing.contests.get(name, [])
-            given["contests"] += [named(question, label) for question in asked]
+            given["contests"] += [with_label(question, label) for question in asked]
     return whole

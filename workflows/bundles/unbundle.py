@@ -15,7 +15,7 @@ import pandas as pd
 
 import bundle_archive
 from bundle_archive import Listing
-from drawn_config import named, unpacked
+from drawn_config import unpacked, with_label
 from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
@@ -59,10 +59,10 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
         questions = listing.contests.get(name, [])
         paths = [folder / "runs" / run / "record.json" for run in runs]
         held = [folder / "contests" / question / "record.json" for question in questions]
-        found = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
-        of_rounds = contests.rounds(found.contests, name, verdicts)
+        checked = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
+        of_rounds = contests.rounds(checked.contests, name, verdicts)
         of_runs, of_epochs = tidy.tables(
-            found.runs, name, verdicts, tables[PRODUCTS], found.violations, of_rounds, flop
+            checked.runs, name, verdicts, tables[PRODUCTS], checked.violations, of_rounds, flop
         )
         tables |= {
             f"{name}/runs": of_runs,
@@ -77,7 +77,7 @@ def apart(table: pd.DataFrame, label: str) -> pd.DataFrame:
     if "machine" in table:
         table = table.assign(machine=f"{label} = " + table["machine"], machine_name=label)
     of_runs = "experiment" in table  # elsewhere `run` is a number
-    return table.assign(run=[named(run, label) for run in table["run"]]) if of_runs else table
+    return table.assign(run=[with_label(run, label) for run in table["run"]]) if of_runs else table
 
 
 if __name__ == "__main__":

@@ -110,8 +110,8 @@ def profile_steps(worker: Worker, profiler: Profiler, meeting: Rendezvous) -> St
 
     steps = LEAST
     for attempt in range(2):  # the first trial is short, and includes what only first steps cost
-        own = {"steps": planned(train(steps) / steps)}
-        steps = meeting.meet(f"steps-{attempt}", own)[0]["steps"]
+        plan = {"steps": planned(train(steps) / steps)}
+        steps = meeting.meet(f"steps-{attempt}", plan)[0]["steps"]
         if steps == LEAST:
             break
     before = train(steps)
@@ -164,8 +164,8 @@ def summary(profile: StepProfile) -> str:
     alone, profiled = profile.alone_milliseconds, profile.profiled_milliseconds
     lines = [f"{alone:.3g} ms per step, {profiled:.3g} ms under {profile.profiler}"]
     lines += [
-        f"{each.milliseconds:9.3f} ms {each.share:4.0%} {each.calls:7.1f} x {each.name}"
-        for each in profile.operations
+        f"{operation.milliseconds:9.3f} ms {operation.share:4.0%} {operation.calls:7.1f} x {operation.name}"
+        for operation in profile.operations
     ]
     return "\n".join(lines)
 

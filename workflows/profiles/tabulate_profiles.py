@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
 def rows(record: ProfileRecord) -> list[dict]:
     """A row per operation, or one that says why there is none."""
     profile = record.profile
-    about = {
+    columns = {
         "workload": record.spec.workload.name,
         "backend": record.spec.backend.name,
         "replicas": record.spec.replicas,
@@ -40,9 +40,9 @@ def rows(record: ProfileRecord) -> list[dict]:
         "under_profiler": profile and profile.profiled_milliseconds,
     }
     if profile is None:
-        return [about | {"operation": f"{record.status}: {record.reason}", "run": record.run}]
+        return [columns | {"operation": f"{record.status}: {record.reason}", "run": record.run}]
     return [
-        about
+        columns
         | {
             "operation": operation.name,
             "share": operation.share,

@@ -31,11 +31,11 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
         raise UserError(f"seeds: {seeds!r} is not a whole number of {FEWEST} or more")
     whole |= {"reduced": None, "experiments": {}}
     papers, _ = papers_of(whole, PROJECT)
-    found = {}
+    with_spread = {}
     for paper in papers:
         if rows := _rows(paper, whole["baseline"]):
             name = f"spread_{paper.name.replace('-', '_').lower()}"
-            found[name] = paper
+            with_spread[name] = paper
             whole["experiments"][name] = {
                 "title": f"Spread over seeds: {paper.name}",
                 "workload": rows[0]["workload"],
@@ -44,10 +44,11 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
                 "figures": [],
                 "tables": ["spread"],
             }
-    if not found:
+    if not with_spread:
         raise UserError("papers: none states a loss or an accuracy that a spread could judge")
-    whole |= {"only": [*found], "primary": {"experiment": next(iter(found)), "metric": "speed"}}
-    return whole, found
+    whole |= {"only": [*with_spread]}
+    whole["primary"] = {"experiment": next(iter(with_spread)), "metric": "speed"}
+    return whole, with_spread
 
 
 def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
@@ -56,10 +57,10 @@ def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
     Numbers that the paper's experiments do not ask for, such as those of a GPU alone, have none.
     """
     batches: dict[str, set[int | None]] = {}
-    for name, one in paper.published.items():
-        for row in one.rows if name in paper.blocks["experiments"] else ():
+    for name, numbers in paper.published.items():
+        for row in numbers.rows if name in paper.blocks["experiments"] else ():
             if row.is_outcome and row.workload:
-                protocol = one.protocols.get(row.system)
+                protocol = numbers.protocols.get(row.system)
                 batch = protocol.batch_of(row) if protocol else None
                 second = protocol.second_workload if protocol else ""
                 for workload in filter(None, (row.workload, second)):
@@ -72,8 +73,8 @@ def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
                 f"{paper.folder}: {workload} has numbers at the batches {', '.join(map(str, stated))}, and "
                 "spread.csv one protocol per workload; make a workload of each"
             )
-        about = {"workload": workload, "backend": backend, "replicas": 1}
-        rows.append(about | ({"global_batch": stated[0]} if stated else {}))
+        cell = {"workload": workload, "backend": backend, "replicas": 1}
+        rows.append(cell | ({"global_batch": stated[0]} if stated else {}))
     return rows
 
 

@@ -89,22 +89,22 @@ def flop_of(step: Step, cost: Cost) -> float:
 
 def sent(collectives: Iterable[Collective], per_chip: int = 1) -> float:
     """The least bytes that one device sends in a step; a chip divides what it sends over its devices."""
-    return sum(_sent(each, per_chip) * each.count for each in collectives)
+    return sum(_sent(collective, per_chip) * collective.count for collective in collectives)
 
 
 def _sent(collective: Collective, per_chip: int) -> float:
     chips = math.ceil(collective.group / per_chip)
-    others = (chips - 1) / chips  # the share of a result that other chips have
+    other_share = (chips - 1) / chips  # the share of a result that other chips have
     match collective.kind:
         case "all-reduce":
-            return 2 * others * collective.bytes / per_chip
+            return 2 * other_share * collective.bytes / per_chip
         case "reduce-scatter":
             return float((chips - 1) * collective.bytes)  # its result is the n-th part
         case "all-to-all":
-            return others * collective.bytes
+            return other_share * collective.bytes
         case "collective-permute":
             return float(collective.bytes) if chips > 1 else 0.0
-    return others * collective.bytes / per_chip  # all-gather, collective-broadcast
+    return other_share * collective.bytes / per_chip  # all-gather, collective-broadcast
 
 
 def table(records: list[Compilation]) -> pd.DataFrame:
@@ -153,28 +153,28 @@ def published_bounds(
     of `step_seconds` that arithmetic, memory and links take at their peaks, one after the other, in the
     program that needs most. Without a bound `why` says what is missing.
     """
-    found = []
+    comparisons = []
     for row in rows:
         if row.system != system or row.metric not in TIMES:
             continue
         batch = protocol.batch_of(row)
-        same = [
+        compilations = [
             record
             for record in records
             if (record.target.label, record.step.workload, record.step.global_batch)
             == (target, protocol.workload, batch)
         ]
-        bounds = {record.step.backend: least for record in same if (least := bound(record))}
+        bounds = {record.step.backend: least for record in compilations if (least := bound(record))}
         seconds = _seconds(row, protocol)
-        apart = max((each.apart for each in bounds.values()), default=None)
+        apart = max((least.apart for least in bounds.values()), default=None)
         if seconds is None:
             why = "the source does not say how many steps this time covers"
         elif bounds:
-            why = " or ".join(sorted({each.binds for each in bounds.values()})) + " binds"
+            why = " or ".join(sorted({least.binds for least in bounds.values()})) + " binds"
         else:
-            reasons = [f"{record.step.backend}: {record.reason}" for record in same]
+            reasons = [f"{record.step.backend}: {record.reason}" for record in compilations]
             why = "; ".join(reasons) or "no such step was compiled"
-        found.append(
+        comparisons.append(
             {
                 "experiment": experiment,
                 "workload": protocol.workload,
@@ -185,13 +185,13 @@ def published_bounds(
                 "metric": row.metric,
                 "published": row.printed,
                 "step_seconds": seconds,
-                "bound_seconds": max((each.seconds for each in bounds.values()), default=None),
+                "bound_seconds": max((least.seconds for least in bounds.values()), default=None),
                 "explained": apart / seconds if apart and seconds else None,
                 "why": f"{why}; {row.note}" if row.note else why,
-                **{f"bound_seconds_{name}": each.seconds for name, each in bounds.items()},
+                **{f"bound_seconds_{name}": least.seconds for name, least in bounds.items()},
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(comparisons)
 
 
 def _seconds(row: Row, protocol: Protocol) -> float | None:
@@ -226,9 +226,9 @@ def scaling(rows: pd.DataFrame) -> pd.DataFrame:
             if part["devices"].nunique() >= LEAST:
                 part = part.assign(scaling=kind, fixed=part[key])
                 for end in ("bound", "apart"):
-                    each = part["per_device"] / part[f"{end}_seconds"]
-                    alone = each[part["devices"] == 1].max()  # NaN without one device
-                    part[f"{end}_efficiency"] = each / alone
+                    throughput = part["per_device"] / part[f"{end}_seconds"]
+                    alone = throughput[part["devices"] == 1].max()  # NaN without one device
+                    part[f"{end}_efficiency"] = throughput / alone
                 series.append(part)
     return pd.concat(series, ignore_index=True)
 

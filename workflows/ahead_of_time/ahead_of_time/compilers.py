@@ -79,8 +79,8 @@ def _options(target: Target, stablehlo: str, replicas: int, partitions: int) -> 
     """XLA's options for a module that runs as so many replicas, each divided into so many partitions."""
     options = xla_client.CompileOptions()
     build = options.executable_build_options
-    for each in (options, build):
-        each.num_replicas, each.num_partitions = replicas, partitions
+    for settings in (options, build):
+        settings.num_replicas, settings.num_partitions = replicas, partitions
     build.use_spmd_partitioning = partitions > 1
     # PyTorch/XLA writes shardings for the partitioner before Shardy.
     build.use_shardy_partitioner = "sdy." in stablehlo
@@ -96,7 +96,7 @@ def _devices(target: Target) -> list[Any]:
     package, remedy = _PACKAGES[target.compiler]
     if not installed(package):
         raise NotCompiled("no_compiler", f"{package} is not installed: `{remedy}` installs it")
-    about = {"topology_name": target.topology}
+    description = {"topology_name": target.topology}
     if target.compiler == "tpu":
         os.environ |= _TPU_VARIABLES
     else:
@@ -104,14 +104,18 @@ def _devices(target: Target) -> list[Any]:
         if not described.is_file():
             raise NotCompiled("refused", f"topology {target.topology}: there is no {described}")
         grid = f"1x1x{target.devices}"
-        about = {"topology_name": "", "target_config": described.read_text(), "topology": grid}
+        description = {
+            "topology_name": "",
+            "target_config": described.read_text(),
+            "topology": grid,
+        }
         # The assembler of the wheels: another one may be too old, or missing.
         assembler = metadata.distribution("nvidia-cuda-nvcc-cu12").locate_file(
             "nvidia/cuda_nvcc/bin"
         )
         os.environ["PATH"] = os.pathsep.join([str(assembler), os.environ["PATH"]])
     try:
-        devices = topologies.get_topology_desc(platform=target.compiler, **about).devices
+        devices = topologies.get_topology_desc(platform=target.compiler, **description).devices
     # libtpu, the form of the name, and JAX where a plug-in describes no topology.
     except (JaxRuntimeError, ValueError, NotImplementedError) as error:
         reason = f"topology {target.topology}: {first_line(error)}"

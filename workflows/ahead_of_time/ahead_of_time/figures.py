@@ -60,7 +60,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
         *(legend_mark(part, **{**mark, "marker": shape}) for part, shape in SHAPES.items()),
         legend_mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
         *(
-            legend_line(shown.label(name), color=style.color(shown.about.palette, name))
+            legend_line(shown.label(name), color=style.color(shown.heading.palette, name))
             for name in backends
         ),
     ]
@@ -68,7 +68,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     remarks = [COMPILED, BOUND, shown.validated, filled]
     lines = points.groupby("place")["backend"].nunique().clip(lower=1).sum()
     height = LINE * lines + ROW * len(places) + 0.4
-    title = f"{shown.about.title}: published times and lower bounds"
+    title = f"{shown.heading.title}: published times and lower bounds"
     frame = style.Frame(style.DOUBLE, height, title, None, remarks, handles)
     axes = frame.subplots()
     axes.set_xscale("log")
@@ -78,12 +78,12 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
         present = list(dict.fromkeys(of_place["backend"].dropna()))
         for number, backend in enumerate(present):
             y = row + 0.7 * (number + 0.5 - len(present) / 2) / max(len(present), 1)
-            color = style.color(shown.about.palette, backend)
+            color = style.color(shown.heading.palette, backend)
             marks = of_place[of_place["backend"] == backend].dropna(subset="seconds")
-            for each in marks.sort_values("binds").to_dict("records"):  # what binds is on top
-                face = color if each["binds"] else "white"
+            for mark in marks.sort_values("binds").to_dict("records"):  # what binds is on top
+                face = color if mark["binds"] else "white"
                 look = {"markerfacecolor": face, "markeredgecolor": color, "markersize": 3.6}
-                axes.plot(1e3 * each["seconds"], y, SHAPES[each["part"]], **look)
+                axes.plot(1e3 * mark["seconds"], y, SHAPES[mark["part"]], **look)
         published = of_place.loc[of_place["part"] == "published", "seconds"]
         look = {"color": style.PUBLISHED, "markersize": 3, "markeredgewidth": 0}
         axes.plot(1e3 * published, [row] * len(published), "D", **look)
@@ -91,8 +91,8 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     for row, place in enumerate(places):
         of_place = points[points["place"] == place]
         if not of_place["part"].isin(PARTS).any():
-            words = of_place["status"].dropna().map(STATUS).unique()
-            write_words(axes, row, ", ".join(words))
+            statuses = of_place["status"].dropna().map(STATUS).unique()
+            write_words(axes, row, ", ".join(statuses))
     name_rows(axes, places)
     axes.set_xlabel("time of a step (ms)")
     return frame
@@ -118,7 +118,7 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
         legend_line("nothing overlaps", color=style.INK, linestyle="--"),
     ]
     remarks = [COMPILED, BOUND, TILES, shown.validated]
-    title = f"{shown.about.title}: strong and weak scaling"
+    title = f"{shown.heading.title}: strong and weak scaling"
     frame = style.Frame(style.DOUBLE, PANEL * len(workloads), title, None, remarks, handles)
     grid = frame.subplots(len(workloads), 4, squeeze=False, sharex=True)
     series = points.sort_values("devices").groupby(["label", "scaling", "backend"], sort=False)
@@ -127,7 +127,7 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
         parts, efficiency = grid[workloads.index(workload)][column : column + 2]
         fixed = f"{rows['fixed'].iloc[0]:,.0f} {'in all' if kind == STRONG else 'per device'}"
         parts.set_title(f"{workload}, {kind}: {fixed}", loc="left")
-        _draw_series(parts, efficiency, rows, style.color(shown.about.palette, backend))
+        _draw_series(parts, efficiency, rows, style.color(shown.heading.palette, backend))
     for axes in grid[-1]:
         axes.set_xlabel("devices")
     return frame

@@ -92,8 +92,8 @@ def plan_of(config: dict[str, Any]) -> Plan:
             where = f"ahead_of_time.{kind}[{at}]"
             for target in as_list(row.target):
                 if target not in plan.block.targets:
-                    known = ", ".join(plan.block.targets)
-                    raise UserError(f"{where}.target: there is no {target!r}; known are {known}")
+                    targets = ", ".join(plan.block.targets)
+                    raise UserError(f"{where}.target: there is no {target!r}; known are {targets}")
                 for spec in _specs(config, row, plan.block.targets[target].devices, where):
                     plan.steps[spec.name] = spec
                     pairs.append((spec.name, target))
@@ -123,8 +123,8 @@ def exporter_of(engine: str) -> str:
     Raises `UserError` where there is none.
     """
     if not (EXPORTS / f"{engine}.py").is_file():
-        known = ", ".join(sorted(path.stem for path in EXPORTS.glob("[a-z]*.py")))
+        engines = ", ".join(sorted(path.stem for path in EXPORTS.glob("[a-z]*.py")))
         raise UserError(
-            f"ahead_of_time: steps of engine {engine!r} cannot be exported; name a backend of {known}"
+            f"ahead_of_time: steps of engine {engine!r} cannot be exported; name a backend of {engines}"
         )
     return f"ahead_of_time.exports.{engine}"

@@ -47,7 +47,7 @@ class Shown:
     and their seconds over their bound.
     """
 
-    about: About
+    heading: About
     records: list[Compilation]
     published: pd.DataFrame
     validations: list[tuple[Step, Summary]]
@@ -60,7 +60,7 @@ class Shown:
 
     def label(self, backend: str) -> str:
         """How a backend is called."""
-        return self.about.labels.get(backend, backend)
+        return self.heading.labels.get(backend, backend)
 
     @property
     def validated(self) -> str:

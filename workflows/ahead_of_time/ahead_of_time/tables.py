@@ -32,7 +32,7 @@ def compiled(shown: Shown) -> TextTable:
         }
     )
     remarks = [COMPILED, BOUND, shown.validated, *shown.sources]
-    return TextTable(rows, f"{shown.about.title}: compiled, not run", remarks, cells)
+    return TextTable(rows, f"{shown.heading.title}: compiled, not run", remarks, cells)
 
 
 def _status(row: dict[str, Any]) -> str:
@@ -68,7 +68,7 @@ def published_bounds(shown: Shown) -> TextTable:
     systems = rows[["system", "target"]].drop_duplicates().itertuples(index=False)
     taken = "; ".join(f"{system} for {target}" for system, target in systems)
     remarks = [f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED, shown.validated, *shown.sources]
-    title = f"{shown.about.title}: published times and lower bounds"
+    title = f"{shown.heading.title}: published times and lower bounds"
     return TextTable(rows, title, remarks, cells)
 
 

@@ -73,9 +73,9 @@ def operations_of(lines: Iterable[Line]) -> list[Operation]:
     calls: dict[str, int] = {}
     seconds: dict[str, float] = {}
     for line in lines:
-        for name, own in _own_seconds(line.events):
+        for name, exclusive in _own_seconds(line.events):
             calls[name] = calls.get(name, 0) + 1
-            seconds[name] = seconds.get(name, 0.0) + own
+            seconds[name] = seconds.get(name, 0.0) + exclusive
     return [Operation(name, calls[name], seconds[name]) for name in calls]
 
 
@@ -88,7 +88,7 @@ def _own_seconds(events: Iterable[Event]) -> Iterator[tuple[str, float]]:
         if around:
             around[-1][2] -= length
         around.append([name, begin + length, length])
-    yield from ((name, max(0.0, own)) for name, _, own in around)
+    yield from ((name, max(0.0, exclusive)) for name, _, exclusive in around)
 
 
 def written(folder: Path) -> Path:

@@ -46,6 +46,6 @@ def _lines(space: XSpace) -> Iterator[Line]:
 
 def _by_type(line: Line) -> Line:
     """The operations of a line, named by their types; other events are left out."""
-    named = [(_OPERATION.fullmatch(name), begin, length) for name, begin, length in line.events]
-    events = [(match["type"], begin, length) for match, begin, length in named if match]
+    matches = [(_OPERATION.fullmatch(name), begin, length) for name, begin, length in line.events]
+    events = [(match["type"], begin, length) for match, begin, length in matches if match]
     return Line(line.plane, line.name, events)

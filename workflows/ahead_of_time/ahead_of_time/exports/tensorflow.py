@@ -61,10 +61,10 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
     here = replace(spec, replicas=1, per_replica_batch=spec.global_batch, deterministic=False)
     engine.build(here, dataset, threads=1)
     engine.shard = Shard(0, 1, spec.replicas)
-    each = spec.global_batch // spec.replicas
+    per_replica = spec.global_batch // spec.replicas
     signature = [
-        tf.TensorSpec((each, *dataset.train_inputs.shape[1:]), train_dtype(dataset, spec)),
-        tf.TensorSpec((each,), tf.int32),
+        tf.TensorSpec((per_replica, *dataset.train_inputs.shape[1:]), train_dtype(dataset, spec)),
+        tf.TensorSpec((per_replica,), tf.int32),
     ]
     return engine.stablehlo(signature), Exported(
         replicas=spec.replicas,
