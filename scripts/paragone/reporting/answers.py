@@ -261,13 +261,13 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     if metric in (SPEED, END_TO_END) and rows["tuning"].iloc[0] != BOTH:
         lines = pairwise.lengths(by_metric.get(END_TO_END, none), tables.runs)
     turns = pairwise.quickest(lines)
-    cautions = sentences.by_length(turns)
+    cautions: list[str] = []
     if metric == SPEED:
         best = pairwise.contenders(pairs[pairs["relation"] != NOT_COMPARED])
-        cautions += [*sentences.contradiction(best, turns), *_isolation(tables, pairs)]
+        cautions = [*sentences.contradiction(best, turns), *_isolation(tables, pairs)]
     cautions += sentences.less_accurate(by_metric.get("test accuracy", none))
     return Answer(
-        sentences.which_is_best(pairs),
+        " ".join([sentences.which_is_best(pairs), *sentences.by_length(turns)]),
         _lead(tables, rows),
         tables.name,
         "differences",
