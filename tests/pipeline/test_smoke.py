@@ -234,7 +234,10 @@ def test_parity_of_every_backend(results):
     timed = runs["steady_source"].eq("contests") | runs["epochs"].gt(1)
     speeds = runs.loc[timed, "steady_examples_per_second"].notna()
     assert (speeds == (runs.loc[timed, "status"] == "completed")).all()
-    verdicts = json.loads((results / "parity/fashion-cnn.json").read_text())["backends"]
+    report = json.loads((results / "parity/fashion-cnn.json").read_text())
+    # Two convolutions, the first without a gradient of the data, and two dense layers.
+    assert report["flop_per_example"] == 2 * 288_000 + 3 * (640_000 + 32_000 + 1_000)
+    verdicts = report["backends"]
     trained = [spec for spec in PLAN.runs.values() if spec.workload.name == "fashion-cnn"]
     assert verdicts.keys() == {spec.backend.name for spec in trained}
     for verdict in verdicts.values():

@@ -54,7 +54,7 @@ class BasicBlock(nnx.Module):
         )
 
     def __call__(self, features: jax.Array) -> jax.Array:
-        """The block's output, (batch, height / stride, width / stride, outputs)."""
+        """Return the block's output, (batch, height / stride, width / stride, outputs)."""
         return nnx.relu(self.residual(features) + self.shortcut(features))
 
 

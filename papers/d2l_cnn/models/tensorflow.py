@@ -27,7 +27,7 @@ def lenet(shape: tuple[int, int, int], classes: int) -> keras.Model:
 
 
 def _conv_norm(filters: int, side: int, stride: int = 1) -> list[keras.Layer]:
-    """A convolution padded alike on all sides, which Keras' "same" is not where it strides; batch norm."""
+    """Return a convolution padded alike on all sides, as Keras' "same" is not with strides; batch norm."""
     return [
         layers.ZeroPadding2D(side // 2),
         layers.Conv2D(filters, side, stride),

@@ -50,7 +50,7 @@ class BasicBlock(nn.Module):
         self.rectify = nn.ReLU()
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """The block's output, (batch, outputs, height / stride, width / stride)."""
+        """Return the block's output, (batch, outputs, height / stride, width / stride)."""
         return self.rectify(self.residual(features) + self.shortcut(features))
 
 

@@ -29,7 +29,7 @@ class WideBlock(nnx.Module):
         self.shortcut = conv(inputs, outputs, (1, 1)) if project else nnx.identity
 
     def __call__(self, features: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
-        """The block's output, (batch, height, width, outputs)."""
+        """Return the block's output, (batch, height, width, outputs)."""
         return self.shortcut(features) + self.residual(features, rngs=rngs)
 
 

@@ -27,7 +27,7 @@ class WideBlock(nn.Module):
         self.shortcut = nn.Conv2d(inputs, outputs, kernel_size=1) if project else nn.Identity()
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """The block's output, (batch, outputs, height, width)."""
+        """Return the block's output, (batch, outputs, height, width)."""
         return self.shortcut(features) + self.residual(features)
 
 

@@ -72,7 +72,7 @@ class InvertedResidual(nnx.Module):
         self.residual = stride == 1 and inputs == outputs
 
     def __call__(self, features: jax.Array) -> jax.Array:
-        """The block's output, (batch, height, width, outputs)."""
+        """Return the block's output, (batch, height, width, outputs)."""
         outputs = self.layers(features)
         return features + outputs if self.residual else outputs
 

@@ -32,7 +32,7 @@ class Warmup(Block, frozen=True):
     start: Fraction | None = None
 
     def factor(self, passed: float) -> float:
-        """The factor after `passed` units of the rise."""
+        """Return the factor after `passed` units of the rise."""
         start = 1 / (self.length + 1) if self.start is None else self.start
         return start + (1 - start) * passed / self.length
 
@@ -62,7 +62,7 @@ class Schedule(Block, frozen=True):
                 raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
 
     def factor(self, passed: float, warmup: int, length: float) -> float:
-        """The factor after `passed` units of a run of `length`, of which `warmup` were warm-up."""
+        """Return the factor after `passed` units of a run of `length`, of which `warmup` were warm-up."""
         end = self.over or length
         share = (passed - warmup) / (end - warmup) if passed < end else 1.0
         match self.name:
@@ -101,7 +101,7 @@ class LearningRate(Block, frozen=True):
             raise ValueError("has a schedule that is over before its warmup; make `over` longer")
 
     def factor(self, passed: float, length: float) -> float:
-        """What the base is multiplied by after `passed` units of a run of `length`.
+        """Return what the base is multiplied by after `passed` units of a run of `length`.
 
         That is the warm-up's factor or, after it, the schedule's; times that of the last entry of `decay`
         whose `after` units have passed.
@@ -126,7 +126,7 @@ class LearningRate(Block, frozen=True):
         return not self.constant and self.unit == "step"
 
     def factors(self, epoch: int, epochs: int, steps: int) -> list[float]:
-        """The factor of each step of an epoch (from 1), in a run of `epochs` of so many steps each."""
+        """Return the factor of each step of an epoch (from 1), in a run of `epochs` of so many steps each."""
         if self.unit == "step":
             first = (epoch - 1) * steps
             return [self.factor(first + step, epochs * steps) for step in range(steps)]

@@ -82,7 +82,7 @@ class Jax(Reports):
         self._test_step = jax.jit(self._test, donate_argnums=1)
 
     def _decayed(self, params: nnx.State) -> nnx.State:
-        """Which arrays the weight decay applies to."""
+        """Return which arrays the weight decay applies to."""
         dimensions = {
             id(variable): len(layout.shape) for _, variable, layout in entries(self._model)
         }
@@ -113,7 +113,7 @@ class Jax(Reports):
     def _loss(
         self, variables: tuple, statistics: Any, batch: tuple, key: jax.Array
     ) -> tuple[jax.Array, tuple]:
-        """The mean loss, and (logits, losses, new batch-norm statistics). `key`: of dropout masks."""
+        """Return the mean loss, and (logits, losses, new batch-norm statistics). `key`: of dropout masks."""
         inputs, labels = batch
         # Copies in this trace, since the model assigns them.
         statistics = jax.tree.map(lambda array: array, statistics)
@@ -176,7 +176,7 @@ class Jax(Reports):
         return jax.lax.scan(train, (state, totals), (batches, steps, rates))[0]
 
     def _over_occurrences(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
-        """Squared gradients, those of an embedding summed over the occurrences of each word.
+        """Return squared gradients, those of an embedding summed over the occurrences of each word.
 
         Or, where words count only as seen, ones, and of an embedding how often each word occurs.
         """
@@ -203,7 +203,7 @@ class Jax(Reports):
     def _sums(
         self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
     ) -> jax.Array:
-        """The sums of losses, their weights, scores and their counts of `counted` examples, (4,) float32."""
+        """Return the sums of losses, weights, scores and counts over `counted` examples, (4,) float32."""
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
         summands = [of(self._workload.task, logits, labels) for of in of_examples]
         weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]

@@ -37,7 +37,7 @@ def _sgd(options: Options) -> optax.GradientTransformation:
 
 
 def _adam(options: Options) -> optax.GradientTransformation:
-    """Adam of PyTorch, or with the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2).
+    """Return Adam of PyTorch, or with the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2).
 
     optax adds epsilon after the bias correction, which is the same with epsilon / sqrt(1 - beta_2^t).
     """

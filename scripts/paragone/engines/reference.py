@@ -60,8 +60,8 @@ class Reference:
         for _, _, norm in self.norms:
             norm.register_forward_pre_hook(self._count)
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
-        # Of embeddings, where the rule asks for words: those of the last forward pass with their outputs, and
-        # which ones the batch has.
+        # Words and outputs of embeddings in the last forward pass, and which words the batch has, if the rule
+        # of the optimizer needs them.
         self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
         self.seen: dict[nn.Parameter, torch.Tensor] = {}
         if spec.workload.updates_seen_words or not spec.workload.deduplicates:
@@ -237,7 +237,7 @@ def _sgd(
 def _adam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Adam of Kingma & Ba (arXiv:1412.6980); by the rule of Keras with the "epsilon hat" of its section 2."""
+    """Return the move of Adam (Kingma & Ba, arXiv:1412.6980); by the rule of Keras with the "epsilon hat" of its section 2."""
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
     state["first"] = beta_1 * state["first"] + (1 - beta_1) * g
     state["second"] = beta_2 * state["second"] + (1 - beta_2) * square

@@ -58,7 +58,7 @@ def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _untuned() -> tf.data.Options:
-    """Options without autotuning, which has nothing to tune here and falsifies the clocks.
+    """Return options without autotuning, which has nothing to tune here and falsifies the clocks.
 
     The tuning thread sleeps 10 ms, 20 ms, 40 ms ..., and the end of an iterator may wait until it wakes up,
     so that timed windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. The iterators of
@@ -92,7 +92,7 @@ class Statistics:
 
     @tf.function
     def _means(self) -> tf.Tensor:
-        """The mean of `_each` over the replicas of all workers, as one vector, in one reduction.
+        """Return the mean of `_each` over the replicas of all workers, as one vector, in one reduction.
 
         TensorFlow runs each of several reductions on a new thread and keeps the thread: over a hundred per
         epoch, until no more can be started.
@@ -170,7 +170,7 @@ class TensorFlow(Reports):
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
-        """The outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
+        """Return the outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
         logits = self._logits(inputs, training)
         if self._workload.loss == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
@@ -194,7 +194,7 @@ class TensorFlow(Reports):
         return logits, losses, gradients
 
     def _divisor(self, logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-        """The sum of the weights of the global batch, of which each replica has as many examples."""
+        """Return the sum of the weights of the global batch, of which each replica has as many examples."""
         weights = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
         if not self._workload.task.weighs:
             return weights * self.shard.replicas
@@ -280,7 +280,7 @@ class TensorFlow(Reports):
 
     @property
     def _sums(self) -> list[tf.Variable]:
-        """The state of accumulated gradients, which the optimizer does not keep."""
+        """Return the state of accumulated gradients, which the optimizer does not keep."""
         return self._accumulation.variables if self._accumulation else []
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
@@ -351,7 +351,7 @@ class TensorFlow(Reports):
         )
 
     def _counting(self) -> list[str]:
-        """The devices whose memory TensorFlow counts."""
+        """Return the devices whose memory TensorFlow counts."""
         return [name for name in self.device_names if "CPU" not in name]
 
     def reset_peak_memory(self) -> None:

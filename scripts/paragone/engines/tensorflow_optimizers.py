@@ -173,7 +173,7 @@ class TorchNadam(keras.optimizers.Nadam):
         )
 
     def _scheduled(self, ahead: int, dtype: tf.DType) -> tf.Tensor:
-        """The momentum of the step that is `ahead` of those taken."""
+        """Return the momentum of the step that is `ahead` of those taken."""
         step = tf.cast(self.iterations + ahead, dtype)
         share = tf.constant(0.96, dtype) ** (tf.constant(0.004, dtype) * step)
         return tf.cast(self.beta_1, dtype) * (1 - share / 2)

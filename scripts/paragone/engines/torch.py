@@ -211,7 +211,7 @@ class Torch(Reports):
         return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """The outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
+        """Return the outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             logits = self.replica(self.prepare(inputs)).to(self.dtype)
         if logits.ndim > 3:  # pixels have their channels first

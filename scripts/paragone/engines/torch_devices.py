@@ -51,7 +51,7 @@ def join(world: World, device: torch.device) -> None:
 
 
 def _interface_of(address: str) -> str | None:
-    """The network interface of this host with an address; None if there is none."""
+    """Return the network interface of this host with an address; None if there is none."""
     for name, entries in psutil.net_if_addrs().items():
         if any(entry.address == address for entry in entries):
             return name
@@ -59,7 +59,7 @@ def _interface_of(address: str) -> str | None:
 
 
 def _store(world: World) -> distributed.Store:
-    """The store in which workers exchange their addresses. Rank 0 serves it, bound to its own address.
+    """Return the store in which workers exchange their addresses. Rank 0 serves it, bound to its own address.
 
     By default the store would listen on all interfaces.
     """

@@ -24,7 +24,7 @@ _BATCH_NORM: Layout = (
 
 
 def _layout(module: nn.Module) -> Layout | None:
-    """The canonical kind of a layer, and of each part attribute and axes; None for layers without weights."""
+    """Return a layer's canonical kind, and attribute and axes of each part; None for one without weights."""
     match module:
         case nn.Conv2d() if module.groups > 1:
             return "depthwise_conv2d", {"kernel": ("weight", (2, 3, 0, 1)), "bias": ("bias", (0,))}

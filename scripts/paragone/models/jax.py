@@ -26,13 +26,13 @@ ZEROS = nnx.initializers.zeros
 
 
 def conv(inputs: int, outputs: int, kernel: tuple[int, ...], **options: Any) -> nnx.Conv:
-    """A convolution without padding, unless the options of `nnx.Conv` say otherwise."""
+    """Return a convolution without padding, unless the options of `nnx.Conv` say otherwise."""
     options = {"padding": "VALID", "kernel_init": ZEROS, "rngs": nnx.Rngs(0), **options}
     return nnx.Conv(inputs, outputs, kernel, **options)
 
 
 def dense(inputs: int, outputs: int, **options: Any) -> nnx.Linear:
-    """A dense layer with these options of `nnx.Linear`."""
+    """Return a dense layer with these options of `nnx.Linear`."""
     return nnx.Linear(inputs, outputs, kernel_init=ZEROS, rngs=nnx.Rngs(0), **options)
 
 
@@ -60,7 +60,7 @@ class MaxPool(nnx.Module):
         self.window = (2,) * dimensions
 
     def __call__(self, features: jax.Array) -> jax.Array:
-        """The maxima, (batch, ..., channels); what is left at the end of an odd side is dropped."""
+        """Return the maxima, (batch, ..., channels); what is left at the end of an odd side is dropped."""
         if not self.compares:
             return nnx.max_pool(features, self.window, strides=self.window)
         ends = [side // 2 * 2 for side in features.shape[1:-1]]
@@ -106,7 +106,7 @@ class Embedding(nnx.Module):
         self.dtype = self.embedding.dtype
 
     def __call__(self, indices: jax.Array) -> jax.Array:
-        """The vectors of word indices."""
+        """Return the vectors of word indices."""
         vectors = jnp.take(self.embedding[...], indices, axis=0).astype(self.dtype)
         return _follow(vectors, self.squares[...], indices, 0 if self.counts else 2)
 

@@ -60,7 +60,7 @@ def entries(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
 
 
 def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
-    """The layout of a variable: the canonical one, except for depthwise kernels and attention heads."""
+    """Return a variable's layout: the canonical one, except for depthwise kernels and attention heads."""
     native_shape = variable[...].shape
     axes = tuple(range(len(native_shape)))
     if kind == "depthwise_conv2d" and part == "kernel":

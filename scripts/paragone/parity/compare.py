@@ -104,7 +104,7 @@ class Observation:
 def compare(
     observed: Observation | ParityVerdict, reference: Observation | ParityVerdict
 ) -> ParityVerdict:
-    """The verdict on a backend. A probe without an observation is itself a verdict, see `read`."""
+    """Return the verdict on a backend. A probe without an observation is itself a verdict, see `read`."""
     if isinstance(observed, ParityVerdict):
         return observed
     if isinstance(reference, ParityVerdict):
@@ -118,7 +118,7 @@ def compare(
 def judge(
     by_array: dict[str, dict[str, float]], precision: str, rounding: Weights
 ) -> ParityVerdict:
-    """The verdict on deviations by group and array. `rounding`: see `Observation`."""
+    """Return the verdict on deviations by group and array. `rounding`: see `Observation`."""
     deviations = largest(by_array)
     allowed = {group: _allowed(group, precision, rounding) for group in by_array}
     # Not `value > allowed`: a deviation that is not a number must fail.
@@ -138,7 +138,7 @@ def rounding(single: Observation, reference: Observation) -> Weights:
 
 
 def _deviations(observed: Observation, reference: Observation) -> dict[str, dict[str, float]]:
-    """Deviations by group and array; the name of a group's only array is empty."""
+    """Return the deviations by group and array; the name of a group's only array is empty."""
     floor = FLOORS[observed.precision]
     if observed.keeps_unbiased:
         reference = replace(
@@ -164,7 +164,7 @@ def _deviations(observed: Observation, reference: Observation) -> dict[str, dict
 
 
 def largest(by_array: dict[str, dict[str, float]]) -> dict[str, float]:
-    """The largest deviation of each group."""
+    """Return the largest deviation of each group."""
     # Python's max may drop a NaN.
     return {
         group: float(np.max([*values.values()], initial=0.0)) for group, values in by_array.items()
@@ -179,7 +179,7 @@ def _allowed(group: str, precision: str, rounding: Weights) -> float:
 
 
 def _where(values: dict[str, float]) -> str:
-    """The name of the array that deviates most, in parentheses; empty if it has no name."""
+    """Return the name of the array that deviates most, in parentheses; empty if it has no name."""
     worst = max(values, key=lambda name: np.nan_to_num(values[name], nan=math.inf))
     return f" ({worst})" if worst else ""
 
@@ -195,7 +195,7 @@ def _changes(
 def of_arrays(
     observed: Weights, reference: Weights, scales: Weights, floor: float
 ) -> dict[str, float]:
-    """The deviation of each array relative to the norm of its scale, at least `floor` times that of all."""
+    """Return each array's deviation relative to the norm of its scale, at least `floor` times that of all."""
     least = floor * math.sqrt(sum(float(np.sum(values**2)) for values in scales.values()))
     return {
         name: _deviation(
@@ -215,7 +215,9 @@ def _deviation(observed: np.ndarray | None, reference: np.ndarray, scale: float 
 def of_metrics(
     observed: np.ndarray, reference: np.ndarray, counted: bool, tie: float = 0.0
 ) -> dict[str, float]:
-    """Relative deviation of losses and errors, absolute deviation of accuracies, of rows of loss and score.
+    """Return the relative deviations of losses and errors, the absolute ones of accuracies.
+
+    `observed`, `reference`: rows of loss and score.
 
     `tie`: difference of accuracies that is ignored, for examples whose two largest logits are almost equal.
     """
@@ -244,7 +246,7 @@ def _of_dropout(observed: Weights, reference: Weights) -> float:
 
 
 def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
-    """The content of parity.json. The stem of a probe's file is the name of its backend."""
+    """Return the content of parity.json. The stem of a probe's file is the name of its backend."""
     expected = read(reference)
     verdicts = {path.stem: compare(read(path), expected) for path in probes}
     flop = expected.flop if isinstance(expected, Observation) else None

@@ -20,18 +20,18 @@ from paragone.data import Dataset
 
 
 def stream(purpose: str, seed: int, epoch: int) -> np.random.Generator:
-    """The random numbers of one purpose in one epoch: Philox, whose key has seed, epoch and purpose."""
+    """Return the random numbers of a purpose in an epoch: Philox, whose key has seed, epoch, purpose."""
     key = np.array([seed * 2**32 + epoch, zlib.crc32(purpose.encode())], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def seed_of(spec: Spec, epoch: int) -> int:
-    """What seeds the framework's own generator (dropout masks) in an epoch."""
+    """Return what seeds the framework's own generator (dropout masks) in an epoch."""
     return int(stream("framework", spec.seed, epoch).integers(2**31 - 1))
 
 
 def order(spec: Spec, examples: int, least: int, epoch: int) -> np.ndarray:
-    """At least as many examples of an epoch as are wanted, as they follow each other; indices."""
+    """Return at least as many examples of an epoch as are asked for, in their order; indices."""
     random = stream("order", spec.seed, 1 if spec.workload.shuffle == "once" else epoch)
     if spec.workload.shuffle == "with_replacement":
         return random.integers(examples, size=least)
@@ -141,7 +141,7 @@ def tests(
 
 
 def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
-    """The learning rate of each step of an epoch of so many."""
+    """Return the learning rate of each step of an epoch of so many."""
     rate = spec.workload.learning_rate
     base = rate.base * (spec.global_batch / rate.per_batch if rate.per_batch else 1)
     factors = []
@@ -155,7 +155,7 @@ def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
 
 
 def _risen(rate: LearningRate, t: float, length: int) -> float:
-    """The factor of warm-up and schedule after t units, in the letters of docs/protocols.md."""
+    """Return the factor of warm-up and schedule after t units, in the letters of docs/protocols.md."""
     w = rate.warmup.length if rate.warmup else 0
     if rate.warmup and t < w:
         start = 1 / (w + 1) if rate.warmup.start is None else rate.warmup.start
@@ -175,7 +175,7 @@ def _risen(rate: LearningRate, t: float, length: int) -> float:
 
 
 def _decayed(rate: LearningRate, t: float) -> float:
-    """The factor of the last decay whose units have passed."""
+    """Return the factor of the last decay whose units have passed."""
     factor: float = 1
     for decay in rate.decay:
         if t >= decay.after:

@@ -55,7 +55,7 @@ def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tu
 
 
 def sketch(name: str, values: np.ndarray) -> np.ndarray:
-    """At most `BUCKETS` numbers: a small array itself, otherwise sums over random parts with random signs."""
+    """Return at most `BUCKETS` numbers: a small array, or sums over random parts with random signs."""
     if values.size <= BUCKETS:
         return values.ravel()
     random = generator(f"sketch {name}", 0)
@@ -65,7 +65,7 @@ def sketch(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """The reference's first steps in double precision, and "rounding/<group>" for the tolerances of `judge`.
+    """Return the reference's first steps in double precision, and "rounding/<group>" for `judge`.
 
     Rates, order and augmentation are those of `definition`. Rounding is the deviation of the reference in the
     run's precision, or more if `SHARE_OF_EXAMPLE` asks for it. If it exceeds `JUDGED`, the only array is
@@ -105,7 +105,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
 
 def _one_replaced(batch: tuple) -> tuple:
-    """A copy of the batch whose first example is replaced by its last."""
+    """Return a copy of the batch whose first example is replaced by its last."""
     changed = tuple(np.array(values) for values in batch)
     for values in changed:
         values[0] = values[-1]
@@ -113,7 +113,7 @@ def _one_replaced(batch: tuple) -> tuple:
 
 
 def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> FirstSteps:
-    """The verdict on a run's first steps, as `compare.judge` makes it; only a reason if there can be none.
+    """Return the verdict of `compare.judge` on a run's first steps; only a reason if there can be none.
 
     `path`: a file that `observe.write` wrote. `take_steps`: called with the number of steps of the reference.
     """

@@ -23,7 +23,7 @@ LONGER = 9
 
 
 def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """The arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
+    """Return the arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
     engine, start = _begun(without_dropout(spec), dataset, pretrained)
     first = next(definition.batches(spec, dataset, 1))
     probe = engine.probe(first)
@@ -83,7 +83,7 @@ def without_dropout(spec: Spec) -> Spec:
 def dropped(
     engine: Engine, spec: Spec, dataset: Dataset, start: Weights, logits: np.ndarray
 ) -> Weights:
-    """What does not depend on a framework's draws, of an engine with dropout.
+    """Return what does not depend on a framework's draws, of an engine with dropout.
 
     "dropout/losses": of the first two epochs, whose seeds draw their masks; and of the first with the seed
     of the second. All are at the weights `start` and a rate of 0.
@@ -102,7 +102,7 @@ def dropped(
 
 
 def _begun(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> tuple[Any, Weights]:
-    """The reference, which has more than the methods of an engine, with its initial weights, and these."""
+    """Return the reference, which has more methods than an engine, on its initial weights, and these."""
     engine = engines.create(spec)
     engine.build(spec, dataset, threads=1)
     start, _ = starting(engine.weights(), spec, pretrained)

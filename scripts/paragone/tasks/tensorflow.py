@@ -31,7 +31,7 @@ def losses(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def _of_labels(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """The weight of the class of each label; of an ignored label any."""
+    """Return the weight of the class of each label; of an ignored label any."""
     return tf.gather(tf.constant(task.class_weights, outputs.dtype), tf.maximum(labels, 0))
 
 
@@ -62,7 +62,7 @@ def counts(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def _means(values: tf.Tensor) -> tf.Tensor:
-    """The mean of each example's values."""
+    """Return the mean of each example's values."""
     return values if values.shape.rank == 1 else tf.reduce_mean(values, range(1, values.shape.rank))
 
 
