@@ -228,7 +228,7 @@ def _metrics(summands: torch.Tensor) -> Metrics:
 def _sgd(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Sutskever et al. (ICML 2013) with the velocity of gradients alone."""
+    """Return the move of Sutskever et al. (ICML 2013), with the velocity of gradients alone."""
     momentum = options["momentum"]
     state["velocity"] = momentum * state["velocity"] + g
     return g + momentum * state["velocity"] if options.get("nesterov") else state["velocity"]
@@ -237,7 +237,10 @@ def _sgd(
 def _adam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Return the move of Adam (Kingma & Ba, arXiv:1412.6980); by the rule of Keras with the "epsilon hat" of its section 2."""
+    """Return the move of Adam (Kingma & Ba, arXiv:1412.6980).
+
+    The rule of Keras has the "epsilon hat" of its section 2.
+    """
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
     state["first"] = beta_1 * state["first"] + (1 - beta_1) * g
     state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
@@ -251,7 +254,7 @@ def _adam(
 def _nadam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Nadam of Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu.
+    """Return the move of Nadam (Dozat, ICLR workshop, 2016, algorithm 2), with its schedule for mu.
 
     PyTorch and Keras 2 have 0.004 t for t in the schedule.
     """
@@ -268,7 +271,7 @@ def _nadam(
 def _rmsprop(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it."""
+    """Return the move of Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it."""
     rho = options["rho"]
     state["second"] = rho * state["second"] + (1 - rho) * square
     move = g / (state["second"].sqrt() + options["epsilon"])
@@ -279,7 +282,7 @@ def _rmsprop(
 def _adagrad(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Duchi et al. (JMLR 2011), with diagonal matrices and epsilon under the root, as Keras has it."""
+    """Return the move of Duchi et al. (JMLR 2011), with epsilon under the root, as Keras has it."""
     state["sum"] = (state["sum"] if step > 1 else options["initial"]) + square
     return g / (state["sum"] + options["epsilon"]).sqrt()
 
