@@ -31,7 +31,7 @@ from paragone.data import drawable, forms, serializer
 from paragone.data.forms import ARRAYS, WHOLE, WORDS, ExampleStream, Raw
 from paragone.data.words import split
 from paragone.models import check_shape
-from paragone.records.data_summary import Summary
+from paragone.records.data_summary import DataSummary
 from paragone.training.observe import fitted
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -430,7 +430,7 @@ def test_positions():
     assert dataset.train_labels.shape == (40, 8, 8)
     assert dataset.class_names == ("ink", "paper")
     assert manifest["majority"]["test"] == np.bincount(dataset.test_labels.ravel()).max() / 640
-    assert "40 training and 10 test examples" in Summary(**manifest["summary"]).what
+    assert "40 training and 10 test examples" in DataSummary(**manifest["summary"]).what
     deep = arrays(DIGITS[..., None], DIGITS[..., None] > 7)
     wrong(deep, "labels of mine.npz", "labels[..., 0]")
     one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
@@ -462,7 +462,7 @@ def test_ignored():
     assert (dataset.train_labels[:, 0] == -1).all()
     kept = dataset.test_labels[dataset.test_labels >= 0]
     assert manifest["majority"]["test"] == np.bincount(kept).max() / 560
-    summary = Summary(**manifest["summary"])
+    summary = DataSummary(**manifest["summary"])
     assert "40 training and 10 test examples" in summary.what
     assert summary.treated == {"labels that are ignored": 400}
     below = arrays(labels=np.where(labels == 255, -1, 2 + DIGITS % 2), ignored=-1)
@@ -478,7 +478,7 @@ def test_indicators():
     assert dataset.train_labels.dtype == np.int32
     whole = np.concatenate([dataset.train_labels, dataset.test_labels])
     assert whole.sum(0).tolist() == values.sum(0).tolist()
-    summary = Summary(**manifest["summary"])
+    summary = DataSummary(**manifest["summary"])
     assert summary.examples["train"] == dataset.train_labels.sum(0).tolist()
     assert "40 training and 10 test examples of 3 classes" in summary.what
     assert 0.5 < manifest["majority"]["test"] < 1

@@ -13,7 +13,7 @@ from make_records import sealed
 
 from paragone.analysis import tidy
 from paragone.records.compliance import Violation
-from paragone.records.data_summary import Summary
+from paragone.records.data_summary import DataSummary
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, 
 
 
 def test_data_sets_are_summarized(results, tmp_path):
-    summary = Summary(
+    summary = DataSummary(
         ["a<b", "c"], {"train": [7, 1], "test": [2, 0]}, [8, 8, 1], "uint8", (0, 255), None, {},
         {"empty lines": 3}, ["'c': no test example"], {"a<b": "AAAA"},
     )  # fmt: skip

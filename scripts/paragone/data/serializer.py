@@ -25,7 +25,7 @@ from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
-from paragone.records.data_summary import MOST_SHOWN, Summary
+from paragone.records.data_summary import MOST_SHOWN, DataSummary
 from paragone.tasks import MULTI_LABEL
 from paragone.tasks.reference import guessed, variance
 
@@ -82,7 +82,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
             },
             "split": _split(source),
             "licence": "not stated" if real else "none, generated",
-            **raw.about,
+            **raw.details,
             **source["about"],
             "made_by": raw.made_by,
             "summary": msgspec.to_builtins(summary),
@@ -116,7 +116,7 @@ def _from_files(
 
 
 def _reached_by_guessing(
-    folder: Path, summary: Summary, window: int | None, several: bool
+    folder: Path, summary: DataSummary, window: int | None, several: bool
 ) -> dict[str, dict[str, float]]:
     """Return the best score of a constant answer in each split, or the variance of numeric targets.
 

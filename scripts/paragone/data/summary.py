@@ -14,7 +14,7 @@ from paragone.config.datasets import SPLITS
 from paragone.data import drawable
 from paragone.data.forms import Raw
 from paragone.data.words import START, UNKNOWN
-from paragone.records.data_summary import MOST_SHOWN, Summary
+from paragone.records.data_summary import MOST_SHOWN, DataSummary
 
 SIDE = 40  # pixels of a thumbnail
 ROWS = 5000  # read at a time
@@ -28,7 +28,7 @@ def summarize(
     window: int | None,
     several: bool,
     texts: dict[str, str] | None,
-) -> Summary:
+) -> DataSummary:
     """Return the summary of the four arrays in `folder`, which were made from `raw`.
 
     window: of a stream, the length of an example; its counts are those of tokens. several: labels are 0 or 1
@@ -82,7 +82,7 @@ def summarize(
             if texts is None and values and inputs["train"].ndim == 4:
                 samples = _thumbnails(inputs["train"], labels["train"], classes, values)
         notices += _shared(inputs)
-    return Summary(
+    return DataSummary(
         classes=list(classes),
         examples=examples,
         shape=[window] if window else list(inputs["train"].shape[1:]),

@@ -1,4 +1,4 @@
-"""What was understood of a data set, for people: part of its manifest, shown in the log and on the page."""
+"""The summary of a data set for people: part of its manifest, shown in the log and on the page."""
 
 import json
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import msgspec
 MOST_SHOWN = 24  # classes that are listed, with a sample each, of a data set with more
 
 
-class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DataSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Counts, values and oddities of a serialized data set.
 
     `examples`: split -> number of each class, in the order of `classes`. `shape`: of one example as stored,
@@ -38,7 +38,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     @property
     def what(self) -> str:
-        """One sentence: how many examples of what."""
+        """Return one sentence: how many examples of what."""
         counts = self.sizes.values() or (
             sum(counts) // self.positions for counts in self.examples.values()
         )
@@ -58,19 +58,19 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     @property
     def are_images(self) -> bool:
-        """Whether samples are images."""
+        """Return whether samples are images."""
         return self.vocabulary is None
 
     @property
     def rows(self) -> list[tuple[str, int, int, str]]:
-        """Of each class that is listed: its name, number of training and of test examples, and its sample."""
+        """Return name, training examples, test examples and sample of each class that is listed."""
         counts = zip(self.classes, *self.examples.values(), strict=False)
         shown = list(counts)[:MOST_SHOWN]
         return [(name, train, test, self.samples.get(name, "")) for name, train, test in shown]
 
     @property
     def facts(self) -> list[str]:
-        """What else a person should see at once: shares of unknown words, what was skipped and converted."""
+        """Return what else a person should see: shares of unknown words, what was skipped or converted."""
         more = len(self.classes) - MOST_SHOWN
         return [
             *([f"{more:,} more classes are not listed"] if more > 0 else []),
@@ -78,15 +78,15 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
                 f"{share:.0%} of the words of the {split} split are unknown"
                 for split, share in self.unknown.items()
             ),
-            *(f"{count:,} {words}" for words, count in self.treated.items()),
+            *(f"{count:,} {treatment}" for treatment, count in self.treated.items()),
         ]
 
 
-def read(manifests: Iterable[Path]) -> dict[str, Summary]:
-    """The summaries by data set; manifests of earlier versions have none."""
+def read(manifests: Iterable[Path]) -> dict[str, DataSummary]:
+    """Return the summaries by data set; manifests of earlier versions have none."""
     contents = [json.loads(path.read_bytes()) for path in manifests]
     return {
-        content["dataset"]: msgspec.convert(content["summary"], Summary)
+        content["dataset"]: msgspec.convert(content["summary"], DataSummary)
         for content in contents
         if "summary" in content
     }

@@ -59,7 +59,7 @@ class Raw:
     `class_names`: none where labels are numbers. `label_shape`: of an example's labels. `shape`, `dtype`: of
     an example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,)
     of a WHOLE stream, the position of each example in an order that does not depend on how the data are
-    stored; None for the order of the stream. `about`: homepage and citation. `labels_from`: what the labels
+    stored; None for the order of the stream. `details`: homepage and citation. `labels_from`: what the labels
     are read from, in words. `treated`: what was skipped or converted, in words, and how often; it may grow
     while chunks are read. `notices`: sentences on what is legal and odd.
     """
@@ -72,7 +72,7 @@ class Raw:
     dtype: type = np.uint8
     vocabulary: int | None = None
     rank: np.ndarray | None = None
-    about: dict[str, str] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)
     labels_from: str = ""
     treated: Counter[str] = field(default_factory=Counter)
     notices: list[str] = field(default_factory=list)

@@ -259,7 +259,7 @@ class _Reader:
             shape=shape,
             dtype=dtype,
             rank=self._rank(),
-            about={"homepage": info.homepage, "citation": info.citation},
+            details={"homepage": info.homepage, "citation": info.citation},
             labels_from=f"feature {self._label!r} of {self._builder.name}",
         )
 
