@@ -20,7 +20,7 @@ _BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address",
 
 
 def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    """The block of a data set; of `tfds/<builder>` one with all defaults.
+    """Return the block of a data set; for `tfds/<builder>` a block of defaults.
 
     Raises `UserError` naming the key, `where`, for an unknown name.
     """
@@ -36,53 +36,53 @@ def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def shaping(block: dict[str, Any]) -> dict[str, Any]:
-    """What of a block the arrays depend on, beside the files; `code`: SHA-256 of the plugins' code for it."""
+    """Return what of a block the arrays depend on, beside files; `code`: SHA-256 of the plugins' code for it."""
     beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
-    found = {key: value for key, value in block.items() if key not in beside}
+    shapes = {key: value for key, value in block.items() if key not in beside}
     folders = plugins.users(block["form"], block.get("builder", block["form"]))
-    own = [file for folder in folders for file in sorted((folder / "data").rglob("*.py"))]
-    if own:
-        content = b"\0".join(file.read_bytes() for file in own)
-        found["code"] = hashlib.sha256(content).hexdigest()
-    return found
+    files = [file for folder in folders for file in sorted((folder / "data").rglob("*.py"))]
+    if files:
+        content = b"\0".join(file.read_bytes() for file in files)
+        shapes["code"] = hashlib.sha256(content).hexdigest()
+    return shapes
 
 
 def of_split(value: Any, split: str) -> Any:
-    """What a key says of a split: it has one value for both, or one for each."""
+    """Return the value of a key for a split: there is one for both, or one for each."""
     return value[split] if isinstance(value, dict) else value
 
 
 def form_module(form: str) -> str:
-    """The dotted name of the module that reads a form, not imported; `UserError` if there is none."""
+    """Return the dotted name of the module that reads a form, not imported; `UserError` if there is none."""
     if plugins.file_of(f"data/forms/{form}.py") is None:
-        known = ", ".join(plugins.names_in("data/forms"))
-        raise UserError(f"no module reads the form {form!r}; known are {known}")
+        forms = ", ".join(plugins.names_in("data/forms"))
+        raise UserError(f"no module reads the form {form!r}; known are {forms}")
     return f"paragone.data.forms.{form}"
 
 
 def builder_module(builder: str) -> str | None:
-    """The dotted name of the builder's module in this project or a plugin; None if there is none."""
+    """Return the dotted name of the builder's module in this project or a plugin; None if there is none."""
     file = plugins.file_of(f"data/builders/{builder}.py")
     return f"paragone.data.builders.{builder}" if file else None
 
 
 def data_paths(block: dict[str, Any]) -> list[str]:
-    """The files and folders of the user that a data set is read from, as far as they are there."""
-    named = {of_split(block["path"], split): None for split in SPLITS} if "path" in block else {}
-    return [path for path in named if Path(path).exists()]
+    """Return the files and folders of the user that a data set is read from, as far as they are there."""
+    paths = {of_split(block["path"], split): None for split in SPLITS} if "path" in block else {}
+    return [path for path in paths if Path(path).exists()]
 
 
 def state_of_files(block: dict[str, Any]) -> str:
-    """SHA-256 of names, sizes and times of the files below `path`: another one, and they are looked at anew.
+    """Return the SHA-256 of names, sizes and times of the files below `path`: a change has them read again.
 
     A folder's own time says nothing of the files in folders below it.
     """
-    found = []
+    lines = []
     for path in map(Path, data_paths(block)):
         for file in sorted(files_below(path)) if path.is_dir() else [path]:
-            about = file.stat() if file.exists() else file.lstat()
-            found.append(f"{file.relative_to(path)}\0{about.st_size}\0{about.st_mtime_ns}")
-    return hashlib.sha256("\n".join(found).encode(errors="surrogateescape")).hexdigest()
+            status = file.stat() if file.exists() else file.lstat()
+            lines.append(f"{file.relative_to(path)}\0{status.st_size}\0{status.st_mtime_ns}")
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 # What systems and programs leave in folders, and nobody means as data.
@@ -93,18 +93,18 @@ _ZONE = "zone.identifier"
 
 
 def left_behind(name: str) -> bool:
-    """Whether a file or folder of this name is hidden, or was left by a system, and is no data."""
+    """Return whether a file or folder of this name is hidden, or was left by a system, and is no data."""
     lower = name.lower()
     return name.startswith(".") or lower in _LEFT_BEHIND or lower.endswith(_ZONE)
 
 
 def files_below(folder: Path, above: tuple[tuple[int, int], ...] = ()) -> Iterator[Path]:
-    """All files in a folder and the folders in it, also through links; not what is `left_behind`.
+    """Yield all files in a folder and the folders in it, also through links; not what is `left_behind`.
 
     A link to a folder above itself is not followed. A link to nothing is a file, which cannot be read.
     """
-    about = folder.stat()
-    here = (about.st_dev, about.st_ino)
+    status = folder.stat()
+    here = (status.st_dev, status.st_ino)
     if here in above:
         return
     with os.scandir(folder) as entries:
