@@ -36,7 +36,7 @@ def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def shaping(block: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a block the arrays depend on, beside files; `code`: SHA-256 of the plugins' code for it."""
+    """Return the keys of a block that shape its arrays; `code`: SHA-256 of plugins' code that does."""
     beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
     shapes = {key: value for key, value in block.items() if key not in beside}
     folders = plugins.users(block["form"], block.get("builder", block["form"]))
@@ -73,7 +73,7 @@ def data_paths(block: dict[str, Any]) -> list[str]:
 
 
 def state_of_files(block: dict[str, Any]) -> str:
-    """Return the SHA-256 of names, sizes and times of the files below `path`: a change has them read again.
+    """Return the SHA-256 of names, sizes and times of the files below `path`; if it changes, read again.
 
     A folder's own time says nothing of the files in folders below it.
     """
