@@ -92,6 +92,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"
     texts = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
+    texts.append(footnotes.speeds(inputs.series))
     if shares_cores(runs):
         texts.append(SHARED)
     gone = points[points["words"].astype(bool)]

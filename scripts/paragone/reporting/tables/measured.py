@@ -41,10 +41,10 @@ def differences(inputs: Inputs) -> TextTable:
     rows["family"] = "exploratory"
     notes = [NOTHING]
     if len(rows):
-        notes = [PAIRED, MARGINS, EXPLORATORY]
+        notes = [PAIRED, footnotes.speeds(inputs.series), MARGINS, EXPLORATORY]
         if primary["experiment"] in set(runs["experiment"]):
             rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
-            notes[2] = (
+            notes[-1] = (
                 f"The rows of {primary['metric']} are the primary family. The others are exploratory."
             )
     if windows is not None:
@@ -79,7 +79,7 @@ def scaling(inputs: Inputs) -> TextTable:
     """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
     runs = inputs.runs
     rows = scaling_table(runs, inputs.labels, inputs.windows)
-    notes = [SPEED_UP, SHARED] if shares_cores(runs) else [SPEED_UP]
+    notes = [SPEED_UP, footnotes.speeds(inputs.series), *([SHARED] if shares_cores(runs) else [])]
     repeats = footnotes.repeats(rows["n"], inputs.series)
     cells = pd.DataFrame(
         {
