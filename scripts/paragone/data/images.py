@@ -28,7 +28,7 @@ Image.MAX_IMAGE_PIXELS = None  # `_opened` refuses too many pixels, with a messa
 
 @contextmanager
 def _opened(file: IO[bytes], name: str) -> Iterator[ImageFile.ImageFile]:
-    """The image of a file, not decoded yet. Raises `UserError` for one of more than `MOST_PIXELS`."""
+    """Open the image of a file without decoding it. Raises `UserError` for too many pixels."""
     with Image.open(file, formats=FORMATS) as image:
         width, height = image.size
         if width * height > MOST_PIXELS:
@@ -48,7 +48,7 @@ def check_pixels(content: bytes, name: str) -> None:
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
-    """(height, width, channels) uint8 to (size, size, channels), bilinear, not keeping proportions.
+    """Resize (height, width, channels) uint8 to (size, size, channels), bilinear, without proportions.
 
     Rounding changes the floats that published programs use by half a gray level at most.
     """
@@ -59,7 +59,7 @@ def resized(image: tf.Tensor, size: int) -> tf.Tensor:
 def decoded(
     path: Path, size: int, channels: int, limits: list[float] | None
 ) -> tuple[np.ndarray, list[str]]:
-    """The image of a file, (size, size, channels) uint8, and what was converted, in words.
+    """Return the image of a file, (size, size, channels) uint8, and what was converted.
 
     limits: the values that become 0 and 255, of an image with more than 8 bits per value. Raises `UserError`
     for what is no image, is damaged, or has too many pixels or bits.
@@ -94,7 +94,7 @@ def _check_end(file: IO[bytes], scan: int) -> None:
 def _converted(
     opened: ImageFile.ImageFile, channels: int, limits: list[float] | None, name: str
 ) -> tuple[np.ndarray, list[str]]:
-    """(height, width, channels) uint8 as people see the image, and what was converted."""
+    """Return (height, width, channels) uint8 as people see the image, and what was converted."""
     treated = [FRAMES] if getattr(opened, "is_animated", False) and opened.format != "MPO" else []
     deep = _is_deep(opened)  # unknown once the image is loaded
     opened.load()
@@ -123,7 +123,7 @@ def _converted(
 
 
 def _is_deep(image: ImageFile.ImageFile) -> bool:
-    """Whether the file has more than 8 bits per value, which Pillow reads as such only without color."""
+    """Return whether the file has more than 8 bits per value; Pillow reads these only without color."""
     raw = [
         tile.args if isinstance(tile.args, str) else (tile.args or ("",))[0] for tile in image.tile
     ]
@@ -131,7 +131,7 @@ def _is_deep(image: ImageFile.ImageFile) -> bool:
 
 
 def _of_eight_bits(image: Image.Image, limits: list[float] | None, name: str) -> Image.Image:
-    """A gray image scaled so that `limits` become 0 and 255. Raises `UserError` without them or for color."""
+    """Scale a gray image so that `limits` become 0 and 255. Raises `UserError` without them, or for color."""
     if image.mode[0] not in "IF":
         raise UserError(
             f"{name}: has color of 16 bits per value, which is not read; save it with 8, or store the images "

@@ -40,7 +40,7 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
-    """Data of a builder, or of listed checksums: in the store, in mirrors, or at the official address."""
+    """Describe data of a builder or of listed checksums, in the store or in a place that has them."""
     folder, editions = Path(settings["folder"]), block.get("editions")
     downloads = raw(folder, dataset)
     name = block.get("builder") or block.get("mirror", dataset)
@@ -80,7 +80,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _of_user(dataset: str, block: dict) -> dict:
-    """Data of the user's own: at `path`, or made by the form's module without any file."""
+    """Describe data of the user: at `path`, or made by the form's module without any file."""
     if "path" not in block:
         return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
     files = local_files(block["path"])
@@ -133,7 +133,7 @@ def raw(folder: Path, name: str) -> Path:
 
 
 def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict | None:
-    """The source of arrays that the store already has, so that no file need be found or hashed."""
+    """Describe the source of arrays that the store already has: no file is looked for or hashed."""
     for edition, files in editions.items():
         arrays = store.arrays_folder(folder, store.recipe(dataset, edition, files, shaping(block)))
         if store.complete(arrays):
@@ -171,7 +171,7 @@ def _source(
 
 
 def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
-    """Name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
+    """Return name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
 
     A folder is represented by its direct entries. A folder among these, which may hold any number of files,
     is one entry. What is `left_behind` is ignored.
@@ -192,7 +192,7 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
 
 
 def checksums(files: list[dict[str, Any]]) -> dict[str, str]:
-    """Name -> SHA-256 of described files."""
+    """Return name -> SHA-256 of described files."""
     return {file["name"]: file["sha256"] for file in files}
 
 

@@ -94,7 +94,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
 def _from_files(
     source: dict, folder: Path, partial: Path
 ) -> tuple[Raw, int | None, dict[str, str] | None]:
-    """Write the arrays of real files; the content of these, and what `_write` returns."""
+    """Write the arrays of real files. Returns their content, and what `_write` returns."""
     for file in source["files"]:
         if file["path"] is None or not Path(file["path"]).exists():
             where = file["path"] or f"{file['name']} of {source['dataset']}"

@@ -32,7 +32,7 @@ RECIPE = 2
 
 
 def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) -> dict:
-    """Everything that the arrays depend on. files: name -> SHA-256 of each raw file."""
+    """Return everything that the arrays depend on. files: name -> SHA-256 of each raw file."""
     return {
         "version": RECIPE,
         "dataset": dataset,
@@ -43,22 +43,22 @@ def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) 
 
 
 def arrays_folder(folder: Path, of: dict) -> Path:
-    """The folder for the arrays of a recipe, which may not exist yet."""
+    """Return the folder for the arrays of a recipe, which may not exist yet."""
     return folder / "arrays" / f"{plain(of['dataset'])}-{digest(of)[:12]}"
 
 
 def digest(of: dict) -> str:
-    """SHA-256 of a dictionary, independent of the order of its keys."""
+    """Return the SHA-256 of a dictionary, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
 
 
 def plain(dataset: str) -> str:
-    """A data set's name as the name of a file or folder."""
+    """Return the name of a data set as the name of a file or folder."""
     return dataset.replace("/", "-")
 
 
 def complete(arrays: Path) -> bool:
-    """Whether a folder of arrays has a manifest and every array at its full size.
+    """Return whether a folder of arrays has a manifest and every array at its full size.
 
     Raises `UserError` if it belongs to another user.
     """
@@ -70,14 +70,14 @@ def complete(arrays: Path) -> bool:
 
 
 def undamaged(arrays: Path) -> bool:
-    """Whether every array of a folder has its SHA-256. Raises as `complete` does."""
+    """Return whether every array of a folder has its SHA-256. Raises as `complete` does."""
     return complete(arrays) and all(
         sha256(path) == entry["sha256"] for path, entry in _listed(arrays)
     )
 
 
 def _listed(arrays: Path) -> list[tuple[Path, dict]]:
-    """The arrays of a folder, each with its entry in the manifest."""
+    """Return the arrays of a folder, each with its entry in the manifest."""
     manifest = json.loads((arrays / "manifest.json").read_bytes())
     return [(arrays / entry["file"], entry) for entry in manifest["arrays"].values()]
 
@@ -110,7 +110,7 @@ def lock(folder: Path, dataset: str) -> Iterator[None]:
 
 @contextmanager
 def building(target: Path) -> Iterator[Path]:
-    """A new folder that is renamed to `target` on success and removed on failure.
+    """Yield a new folder that is renamed to `target` on success and removed on failure.
 
     To be used under `lock`: what a killed process left of the same target is removed first.
     """
@@ -131,7 +131,7 @@ def building(target: Path) -> Iterator[Path]:
 
 
 def new_array(path: Path, shape: tuple[int, ...], dtype: Any) -> np.memmap:
-    """A new array on disk, written as it is filled. Raises `OSError` where there is no room for all of it.
+    """Return a new array on disk, written as it is filled. Raises `OSError` without room for all of it.
 
     The room is reserved at once: writing into a map on a full disk would end the process by SIGBUS, without a
     message.

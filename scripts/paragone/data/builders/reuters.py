@@ -70,7 +70,7 @@ def keras_order(texts: np.ndarray, labels: np.ndarray) -> tuple[list[list[int]],
 
 
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """(texts, labels) of a reuters.npz.
+    """Return (texts, labels) of a reuters.npz.
 
     The texts are an array of lists, which NumPy stores as a pickle. As in Keras, it may build nothing but
     arrays.
@@ -81,7 +81,7 @@ def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_array(stream: io.BytesIO) -> np.ndarray:
-    """One array in NumPy's format; raises `UnpicklingError` for a pickle of anything but arrays."""
+    """Return an array in NumPy's format; raises `UnpicklingError` for a pickle of anything but arrays."""
     version = np.lib.format.read_magic(stream)
     header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
     _, _, dtype = header[version[0]](stream)

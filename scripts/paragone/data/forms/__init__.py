@@ -60,7 +60,7 @@ class Raw:
     an example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,)
     of a WHOLE stream, the position of each example in an order that does not depend on how the data are
     stored; None for the order of the stream. `details`: homepage and citation. `labels_from`: what the labels
-    are read from, in words. `treated`: what was skipped or converted, in words, and how often; it may grow
+    are read from, in words. `treated`: what was skipped or converted, and how often; it may grow
     while chunks are read. `notices`: sentences on what is legal and odd.
     """
 
