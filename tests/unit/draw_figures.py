@@ -25,7 +25,7 @@ from paragone.reporting import style
 from paragone.reporting.figures import load, write
 from paragone.reporting.inputs import Inputs
 
-FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
+FIGURES = ("learning_curves", "variants", "clocks", "predictions")
 
 
 def varied() -> list[dict]:
@@ -46,7 +46,7 @@ class Drawing:
     """
 
     def __init__(self, folder: Path, settings: dict | None = None, **files: object) -> None:
-        self.folder, self.settings = folder, settings or {}
+        self.folder, self.settings = folder, settings or {"baseline": "torch"}
         self._points: dict[tuple[str, str], pd.DataFrame] = {}
         self.files: dict[str, list[Path]] = {}
         for kind, given in files.items():

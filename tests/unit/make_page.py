@@ -22,7 +22,7 @@ from paragone.records import parity_reports
 
 BACKENDS = ("tensorflow-mirrored", "torch")
 EXPERIMENT, TITLE = "tpu_fashion_conv", "Which <way> of training?"
-FIGURES = {"throughput": "steady throughput", "learning_curves": "learning curves"}
+FIGURES = {"variants": "speed of the variants", "learning_curves": "learning curves"}
 TABLES = {"comparison": "published and measured", "differences": "which backend is better"}
 OUTLINE = [{"name": EXPERIMENT, "title": TITLE, "figures": FIGURES, "tables": TABLES}]
 
@@ -64,7 +64,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
         "figures": {name: ["runs", "epochs"] for name in FIGURES},
         "tables": {name: ["runs", "epochs"] for name in TABLES},
         "runs": [],
-        "settings": {"primary": {"experiment": EXPERIMENT, "metric": "speed"}},
+        "settings": {"baseline": "torch", "primary": {"experiment": EXPERIMENT, "metric": "speed"}},
         "published": EXPERIMENT,
         "paper": str(FOLDERS[EXPERIMENT]),
         "margins": CONFIG["margins"],

@@ -186,7 +186,7 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert busy["steady_examples_per_second"] > 0
     series = series_of(runs, LABELS)
     assert [len(one.measured) for one in series] == [3, 2, 3]
-    text = texts_of(Drawing(tmp_path, runs=runs).figure("throughput"))
+    text = texts_of(Drawing(tmp_path, runs=runs).figure("variants"))
     assert "breaks a rule (1 of 3 runs)" in text
     assert "BUSY MACHINE: other processes used up to 50 %" in text
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
@@ -202,7 +202,7 @@ def test_a_record_that_cannot_be_read_is_shown_in_words(tmp_path, records):
     assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
     assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
     drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
-    for figure in ("throughput", "learning_curves"):
+    for figure in ("variants", "learning_curves"):
         assert "breaks a rule (1 of 3 runs)" in texts_of(drawing.figure(figure))
     for table, beside in (("comparison", "tpu_fashion_conv"), ("differences", "")):
         more = {"epochs": epochs} if beside else {}

@@ -22,7 +22,6 @@ from make_records import (
     waited,
 )
 from make_records import clocks as clocks_of
-from matplotlib.collections import PathCollection
 
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, style
@@ -51,43 +50,43 @@ def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figu
 
 
 @pytest.mark.parametrize("name", ["pie", "../inputs", "__init__", "clocks.py"])
-def test_an_unknown_figure_names_the_known_ones(everything, capsys, name):
-    with pytest.raises(SystemExit):
+def test_an_unknown_figure_names_the_known_ones(everything, name):
+    with pytest.raises(UserError) as raised:
         everything.draw(name)
-    message = capsys.readouterr().err
+    message = str(raised.value)
     assert repr(name) in message
     modules = Path(clocks.__file__).parent.glob("[a-z]*.py")
     assert ", ".join(sorted(path.stem for path in modules)) in message
 
 
-def test_a_missing_input_and_an_unknown_format_are_named_and_nothing_is_written(tmp_path, capsys):
+def test_a_missing_input_and_an_unknown_format_are_named_and_nothing_is_written(tmp_path):
     drawing = Drawing.of(tmp_path, [make_record("torch")])
     del drawing.files["epochs"]
     for figure, suffix, words in (
-        ("learning_curves", "svg", "--epochs: missing"),
-        ("throughput", "bmp", "figure is written as .svg"),
+        ("learning_curves", "svg", "epochs: missing"),
+        ("variants", "bmp", "figure is written as .svg"),
     ):
-        with pytest.raises(SystemExit):
+        with pytest.raises(UserError, match=words):
             drawing.draw(figure, suffixes=(suffix,))
-        assert words in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_braces_and_dollars_are_plain_text(everything):
     title = "{results}, $a_1$ and {} 100 %"
-    drawn = everything.figure("throughput", title=title)
+    drawn = everything.figure("variants", title=title)
     assert title in texts_of(drawn)
     assert not any(text.get_parse_math() for text in drawn.texts)
 
 
-def test_throughput_drops_no_run(everything):
-    shown = everything.shown("throughput")
-    assert sorted(shown["run"]) == sorted(everything.runs["run"])
+def test_variants_drop_no_run(everything):
+    shown = everything.shown("variants")
+    speeds = shown[shown["metric"] == variants.ABSOLUTE]
     by_run = {one["run"]: one for one in everything.made}
-    for _, row in shown.dropna(subset="steady_examples_per_second").iterrows():
-        expected = speed(by_run[row["run"]])
-        assert row["steady_examples_per_second"] == pytest.approx(expected)
-        assert by_run[row["run"]]["status"] == "completed"
+    for row in speeds.to_dict("records"):
+        assert row["value"] == pytest.approx(speed(by_run[row["runs"]]))
+    proven = [run for run, one in by_run.items() if one["spec"]["backend"]["name"] != "torch-xla"]
+    completed = [run for run in proven if by_run[run]["status"] == "completed"]
+    assert sorted(speeds["runs"]) == sorted(completed)
     words = shown.drop_duplicates("series").set_index("series")["words"].fillna("").to_dict()
     assert words == {
         "TensorFlow Mirrored": "",
@@ -97,9 +96,10 @@ def test_throughput_drops_no_run(everything):
         "TensorFlow MultiWorkerMirrored": "out of memory (both runs)",
         "TensorFlow TPU": "device not available",
     }
-    torch = shown[shown["series"] == "PyTorch"].iloc[0]
-    speeds = speeds_of(everything, "torch")
-    assert (torch["n"], torch["median"]) == (2, pytest.approx(np.median(speeds)))
+    torch = speeds[speeds["series"] == "PyTorch"].iloc[0]
+    median = np.median(speeds_of(everything, "torch"))
+    assert (torch["n"], torch["mean"]) == (2, pytest.approx(median))
+    assert f"{median:,.0f}/s" in texts_of(everything.figure("variants"))
 
 
 def speeds_of(drawing, backend):
@@ -107,18 +107,7 @@ def speeds_of(drawing, backend):
     return [speed(one) for one in made if one["status"] == "completed"]
 
 
-def test_throughput_draws_each_run_and_the_median(everything):
-    """A bar per median, a dot per run."""
-    (axes,) = everything.figure("throughput").axes
-    for row, backend in enumerate(("tensorflow-mirrored", "torch")):
-        speeds = speeds_of(everything, backend)
-        assert axes.patches[row].get_width() == pytest.approx(np.median(speeds))
-        dots = [one for one in axes.collections if isinstance(one, PathCollection)]
-        drawn = [x for one in dots for x, y in one.get_offsets() if y == row]
-        assert sorted(drawn) == pytest.approx(sorted(speeds))
-
-
-@pytest.mark.parametrize("figure", ["throughput", "clocks"])
+@pytest.mark.parametrize("figure", ["variants", "clocks"])
 def test_what_has_no_value_is_named_with_the_reason(everything, figure):
     text = texts_of(everything.figure(figure))
     shared = ("diverged (1 of 3 runs)", "real data (official edition)", "n = 3")
@@ -388,16 +377,15 @@ def test_without_parity_a_hit_counts_and_has_no_time(tmp_path):
     assert cell["words"] == "parity not passed: no time"
 
 
-def test_two_workloads_are_two_series_and_no_target_names_the_key(tmp_path, capsys):
+def test_two_workloads_are_two_series_and_no_target_names_the_key(tmp_path):
     made = [
         make_record("torch", seed=seed, workload=workload)
         for workload in ("wide-resnet", "fashion-conv")
         for seed in range(3)
     ]
     drawing = Drawing.of(tmp_path, made)
-    with pytest.raises(SystemExit):
+    with pytest.raises(UserError, match="set `target`"):
         drawing.draw("time_to_target")
-    assert "set `target`" in capsys.readouterr().err
     rows = drawing.shown("batch_size_throughput")
     medians = rows[(rows["kind"] == "median") & (rows["panel"] == "measured")]
     assert sorted(medians["series"]) == ["PyTorch (fashion conv)", "PyTorch (wide resnet)"]
@@ -450,23 +438,16 @@ def with_tuned(host: str = "node-1", factor: float = 1.0) -> list[dict]:
     return found
 
 
-def beside_torch(folder: Path, made: list[dict]) -> Drawing:
-    """With PyTorch as the baseline."""
-    drawing = Drawing.of(folder, made)
-    drawing.settings = {"baseline": "torch"}
-    return drawing
-
-
 @pytest.fixture(scope="module")
 def drawing(tmp_path_factory):
-    return beside_torch(tmp_path_factory.mktemp("variants"), with_tuned())
+    return Drawing.of(tmp_path_factory.mktemp("variants"), with_tuned())
 
 
 @pytest.mark.filterwarnings("error")
 def test_each_dot_is_the_ratio_of_a_pair(drawing):
     shown = drawing.shown("variants")
     by_run = {one["run"]: one for one in drawing.made}
-    ratios = shown.dropna(subset="value")
+    ratios = shown[shown["metric"] == "speed"].dropna(subset="value")
     names = ["PyTorch", "PyTorch (tuned)", "TensorFlow Mirrored"]
     assert ratios.groupby("series").size().to_dict() == dict.fromkeys(names, 7)
     for row in ratios[ratios["series"] == "PyTorch (tuned)"].to_dict("records"):
@@ -492,8 +473,8 @@ def test_the_best_is_on_top_and_what_did_not_run_is_below(drawing):
 
 def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
     """The second machine is three times as fast; each variant keeps its ratio on both."""
-    shown = beside_torch(tmp_path, [*with_tuned(), *with_tuned("node-2", 3.0)]).shown("variants")
-    ratios = shown.dropna(subset="value")
+    shown = Drawing.of(tmp_path, [*with_tuned(), *with_tuned("node-2", 3.0)]).shown("variants")
+    ratios = shown[shown["metric"] == "speed"].dropna(subset="value")
     assert sorted(work.split(", ")[2][:6] for work in set(ratios["work"])) == ["node-1", "node-2"]
     assert set(ratios["baseline"]) == {"PyTorch"}
     for _, here in ratios.groupby("work"):
@@ -503,8 +484,16 @@ def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
         )
 
 
-def test_a_missing_baseline_names_the_key(drawing, tmp_path):
-    other = beside_torch(tmp_path, [one for one in with_tuned() if one["spec"]["tuning"]])
-    said = r"^baseline: fashion-conv, batch 1,000 has no run of torch in float32"
-    with pytest.raises(UserError, match=said):
-        variants.points(other.inputs())
+def test_where_the_baseline_has_no_speed_the_first_variant_takes_its_place(tmp_path):
+    made = [one for one in with_tuned() if one["spec"]["backend"]["name"] != "torch"]
+    shown = Drawing.of(tmp_path, made).shown("variants")
+    assert set(shown["baseline"]) == {"TensorFlow Mirrored"}
+
+
+def test_a_point_says_in_the_svg_file_what_it_is(drawing):
+    (path,), _ = drawing.draw("variants")
+    titles = re.findall("<circle [^>]*><title>([^<]*)</title></circle>", path.read_text())
+    runs = {one["run"] for one in drawing.made if one["status"] == "completed"}
+    assert runs <= {word.strip(",") for title in titles for word in title.split()}
+    (mean,) = [title for title in titles if title.startswith("PyTorch (tuned): 2 x (95 %: ")]
+    assert "\nn = 7\n" in mean

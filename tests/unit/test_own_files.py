@@ -151,11 +151,11 @@ def test_what_is_read_and_what_is_passed_over(folder):
     Path("my_folder/engines/.#my_numpy.py").symlink_to("user@host:5")
     Path("my_folder/reporting/figures/._my_figure.py").write_bytes(b"\0\xff")
     Path(MODEL).write_text(Path(MODEL).read_text(), encoding="utf-8-sig")
-    write_files(folder, {"my_folder/reporting/figures/throughput.rst": "Mine."})
+    write_files(folder, {"my_folder/reporting/figures/clocks.rst": "Mine."})
     edit(QUESTION, "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
     assert read() == {"my_figure": Exhibit("accuracy at the end", ("runs",))}
     assert plugins.folders() == [folder / "my_folder"]
-    assert plugins.caption("figures", "throughput") is None  # a caption alone replaces nothing
+    assert plugins.caption("figures", "clocks") is None  # a caption alone replaces nothing
     assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)
 
 

@@ -1,4 +1,4 @@
-"""The page: what it says, that all it needs is in it, that charts are the figures'."""
+"""The page: what it says, that all it needs is in it, that figures are in its colors."""
 
 import base64
 import gzip
@@ -47,7 +47,7 @@ def test_answers_come_first_and_link_to_their_evidence(page):
     assert answer < body.index("<figure")
     around = body[answer : body.index("</p>", answer)]
     assert f'href="#{EXPERIMENT}.differences"' in around
-    assert body.count(f'id="{EXPERIMENT}.throughput"') == 1
+    assert body.count(f'id="{EXPERIMENT}.variants"') == 1
 
 
 def test_every_link_inside_the_page_has_its_target(page, packed):
@@ -86,15 +86,15 @@ def test_a_run_has_its_section(results, packed):
     assert "GiB, 2 x GPU A;" in text
 
 
-def test_charts_hold_the_points_of_their_figures(results, packed):
-    chart = packed["charts"][f"{EXPERIMENT}.throughput"]
-    values = chart["datasets"]["speed"]
-    known = results.runs.dropna(subset="steady_examples_per_second")
-    assert {one["runs"] for one in values if one["kind"] == "run"} == set(known["run"])
-    medians = {one["series"]: one for one in values if one["kind"] == "median"}
-    of_torch = known.loc[known["backend"] == "torch", "steady_examples_per_second"]
-    assert medians["PyTorch"]["value"] == pytest.approx(of_torch.median())
-    assert medians["PyTorch"]["n"] == len(of_torch)
+def test_figures_are_inline_in_the_colors_of_the_page(page):
+    (figure,) = re.findall(rf'<figure id="{EXPERIMENT}.variants".*?</figure>', page, re.DOTALL)
+    assert "<title>PyTorch: " in figure
+    assert "fill: currentColor" in figure
+    assert not re.findall("#(?:222222|ffffff|5f5f5f)", figure)
+    places = re.findall(r'\bid="([^"]+)"', page)
+    assert len(places) == len(set(places))  # glyphs and clip paths, too
+    used = re.findall(r'(?:href="#|url\(#)([^")]+)', figure)
+    assert {*used} <= {*places}
 
 
 def test_the_same_results_make_the_same_bytes(results, tmp_path):
@@ -103,13 +103,13 @@ def test_the_same_results_make_the_same_bytes(results, tmp_path):
 
 
 def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
-    (results.folder / f"figures/{EXPERIMENT}/throughput.csv").rename(tmp_path / "away.csv")
+    (results.folder / f"figures/{EXPERIMENT}/variants.csv").rename(tmp_path / "away.csv")
     try:
         with pytest.raises(SystemExit):
             write(results.folder, tmp_path / "index.html")
     finally:
-        (tmp_path / "away.csv").rename(results.folder / f"figures/{EXPERIMENT}/throughput.csv")
-    assert "throughput.csv" in capsys.readouterr().err
+        (tmp_path / "away.csv").rename(results.folder / f"figures/{EXPERIMENT}/variants.csv")
+    assert "variants.csv" in capsys.readouterr().err
     assert not (tmp_path / "index.html").exists()
 
 

@@ -21,7 +21,7 @@ pytestmark = [
         reason="no chromium on PATH: install it (PARAGONE_CHROMIUM_REQUIRED makes this a failure)",
     ),
 ]
-FIGURE = f"{EXPERIMENT}.throughput"
+FIGURE = f"{EXPERIMENT}.variants"
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
 
@@ -55,31 +55,6 @@ class Opened:
         self.page.goto(f"file://{path}{place}")
         self.page.wait_for_function("document.documentElement.dataset.ready == 'true'")
 
-    def explored(self):
-        """The interactive chart of the figure, opened and drawn."""
-        chart = self.page.locator(f"details.interactive[data-chart='{FIGURE}']")
-        if chart.get_attribute("open") is None:
-            chart.locator("summary").click()
-        chart.locator(".chart svg").wait_for()
-        return chart
-
-    def medians(self, chart) -> dict[str, float]:
-        """The value of each median that is drawn, by series, as a screen reader has it."""
-        marks = chart.locator("[aria-label*='kind: median'][role='graphics-symbol']")
-        labels = [one.get_attribute("aria-label") for one in marks.all()]
-        return {
-            label.split("series: ")[1].split(";")[0]: float(label.split("): ")[1].split(";")[0])
-            for label in labels
-            if "; kind: median" in label
-        }
-
-    def redrawn(self, chart, act) -> dict[str, float]:
-        """The medians after an act that draws the chart again."""
-        chart.locator(".chart").evaluate("chart => delete chart.dataset.ready")
-        act()
-        chart.locator(".chart[data-ready]").wait_for()
-        return self.medians(chart)
-
 
 @pytest.fixture
 def opened(browser, results):
@@ -92,34 +67,16 @@ def opened(browser, results):
     found.context.close()
 
 
-def test_a_chart_is_drawn_divided_hidden_and_reset(opened):
-    chart = opened.explored()
-    absolute = opened.medians(chart)
-    assert set(absolute) == {"TensorFlow Mirrored", "PyTorch"}
-    baseline = chart.locator("[name=baseline]")
-    relative = opened.redrawn(chart, lambda: baseline.select_option("PyTorch"))
-    assert relative == pytest.approx({"PyTorch": 1, "TensorFlow Mirrored": 1.25})
-    box = chart.get_by_role("checkbox", name="TensorFlow Mirrored")
-    assert set(opened.redrawn(chart, box.uncheck)) == {"PyTorch"}
-    assert "relative to PyTorch" in chart.locator(".chart svg").text_content()
-    opened.redrawn(chart, lambda: chart.locator("[name=scale]").select_option("log"))
-    assert chart.locator("[aria-label*='for a log scale']").count() == 1
-    assert opened.redrawn(chart, chart.get_by_role("button", name="Reset").click) == absolute
-    assert box.is_checked()
-
-
-def test_the_address_carries_the_state(opened, browser, results):
-    chart = opened.explored()
-    opened.redrawn(chart, lambda: chart.locator("[name=baseline]").select_option("PyTorch"))
-    opened.redrawn(chart, chart.get_by_role("checkbox", name="TensorFlow Mirrored").uncheck)
-    place = opened.page.evaluate("location.hash")
-    again = Opened(browser, results.page, place)
-    chart = again.page.locator(f"details.interactive[data-chart='{FIGURE}']")
-    chart.locator(".chart[data-ready]").wait_for()
-    assert again.medians(chart) == {"PyTorch": 1}
-    assert not chart.get_by_role("checkbox", name="TensorFlow Mirrored").is_checked()
-    assert again.said == []
-    again.context.close()
+def test_a_point_of_a_figure_says_what_it_is(opened):
+    """The mouse finds the title that the page has at the point."""
+    point = opened.page.locator(f"[id='{FIGURE}'] circle").first
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    found = opened.page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).textContent",
+        [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2],
+    )
+    assert "fashion-conv." in found
 
 
 def test_tables_are_searched_and_sorted(opened):
@@ -155,7 +112,7 @@ def test_a_run_opens_by_its_link_and_closes_by_the_keyboard(opened, results):
 @pytest.mark.parametrize(
     ("name", "holds"),
     [
-        (f"{FIGURE}.csv", "steady_examples_per_second"),
+        (f"{FIGURE}.csv", "examples/s"),
         ("runs.csv", "run"),
         (f"{FIGURE}.svg", "<svg"),
     ],
@@ -177,11 +134,6 @@ def test_what_is_downloaded_is_what_was_made(opened, results, name, holds):
 def test_the_first_tab_skips_to_the_answers(opened):
     opened.page.keyboard.press("Tab")
     assert opened.page.evaluate("document.activeElement.getAttribute('href')") == "#answers"
-    opened.explored()
-    opened.page.locator(f"details.interactive[data-chart='{FIGURE}'] summary").focus()
-    for expected in ("series", "series", "scale", "baseline"):
-        opened.page.keyboard.press("Tab")
-        assert opened.page.evaluate("document.activeElement.name") == expected
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -192,7 +144,6 @@ def test_nothing_is_wider_than_the_screen_and_axe_finds_nothing_serious(
     from axe_playwright_python.sync_playwright import Axe
 
     found = Opened(browser, results.page, viewport=size, color_scheme=scheme)
-    found.explored()
     found.page.evaluate("scrollTo(0, document.body.scrollHeight)")
     found.page.wait_for_timeout(200)
     assert found.page.evaluate("document.documentElement.scrollWidth") == size["width"]

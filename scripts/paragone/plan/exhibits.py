@@ -18,8 +18,7 @@ WITH_SPEEDS = ("runs", "rounds")
 EXHIBITS = {
     FIGURES: {
         "learning_curves": Exhibit("learning curves", WITH_PUBLISHED),
-        "throughput": Exhibit("steady throughput", WITH_SPEEDS),
-        "variants": Exhibit("relative to the baseline", WITH_SPEEDS, ("baseline",)),
+        "variants": Exhibit("speed of the variants", WITH_SPEEDS, ("baseline",)),
         "clocks": Exhibit("where the time goes", ("runs",)),
         "predictions": Exhibit("predictions", ("runs", "predictions")),
         "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),

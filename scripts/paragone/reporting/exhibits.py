@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from paragone.analysis.pairwise import BETTER, EQUAL, PARTLY, UNDECIDED
 from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.reporting import answers, figures, interactive
+from paragone.reporting import answers
 from paragone.reporting.answers import NOT_RUN
 from paragone.reporting.inputs import Shown
 
@@ -55,13 +54,6 @@ class Figure:
         width, height = re.findall(r'\b(?:width|height)="([\d.]+)pt"', self.drawing[:2000])
         return float(width) / 72 * 2.54, float(height) / 72 * 2.54
 
-    @property
-    def chart(self) -> interactive.Chart | None:
-        """The interactive chart, None if the figure has none or no points."""
-        make = getattr(figures.load(self.name), "chart", None)
-        chart = make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
-        return chart if chart is not None and len(chart.points) else None
-
 
 @dataclass(frozen=True)
 class Table:
@@ -92,16 +84,6 @@ class Results:
     sections: list[Section]
     table: pd.DataFrame
     to_come: list[str]
-
-    @cached_property
-    def charts(self) -> dict[str, interactive.Chart]:
-        """The interactive charts by the place of their figure on the page."""
-        return {
-            f"{section.name}.{figure.name}": chart
-            for section in self.sections
-            for figure in section.figures
-            if (chart := figure.chart)
-        }
 
 
 class Entry(msgspec.Struct, frozen=True):

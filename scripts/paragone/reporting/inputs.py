@@ -1,6 +1,6 @@
 """What figures and tables read: files that a job names, each read when it is first used."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
+from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.published import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
@@ -73,28 +73,6 @@ class Inputs:
     def sweeps(self, *apart: str) -> list[Series]:
         """Return the runs of each backend over all cells that do not differ in the columns `apart`."""
         return sweeps_of(self.runs, self.labels, *apart, rounds=self.windows)
-
-    def with_baseline(self) -> Iterator[tuple[str, Series, list[Series]]]:
-        """Yield each workload and global batch on a machine: its name, the baseline's series, and all series.
-
-        The baseline is the backend that the setting `baseline` names, in float32 as installed, on the same
-        machine. Raises `UserError` where it does none of the work.
-        """
-        name = self.settings["baseline"]
-        machines = list(by_machine(self.runs))
-        works: dict[str, list[Series]] = {}
-        for machine, runs in machines:
-            suffix = f", {machine}" if len(machines) > 1 else ""
-            for series in series_of(runs, self.labels, self.windows):
-                works.setdefault(series.work + suffix, []).append(series)
-        for work, same in works.items():
-            usual = [each for each in same if each.backend == name and is_usual(each.runs.iloc[0])]
-            if not usual:
-                raise UserError(
-                    f"baseline: {work} has no run of {name} in float32 as installed; name another one, or "
-                    "leave out what is relative to it"
-                )
-            yield work, usual[0], same
 
     @cached_property
     def numbers(self) -> Published:

@@ -73,6 +73,37 @@ def write(
     return text
 
 
+def explain(
+    axes: Axes, x: Iterable[float], y: Iterable[float], rows: pd.DataFrame, value: str, unit: str
+) -> None:
+    """Let a reader of the SVG file see, at each point, its series, value, interval, n and runs.
+
+    `rows`: one per point, with the columns `series` and `value`, and with `low`, `high`, `n` and `runs` where
+    these are known.
+    """
+    texts = [_explanation(row, row[value], unit) for row in rows.to_dict("records")]
+    axes.figure.explained.append((axes, x, y, texts))
+
+
+def _explanation(row: dict[str, Any], value: float, unit: str) -> str:
+    low, high = row.get("low", np.nan), row.get("high", np.nan)
+    interval = "" if pd.isna(low) or pd.isna(high) else f" (95 %: {_short(low)} to {_short(high)})"
+    n, runs = row.get("n", np.nan), str(row.get("runs", "")).split()
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return "\n".join(
+        [
+            f"{row['series']}: {_short(value)} {unit}{interval}",
+            *([] if pd.isna(n) else [f"n = {n:.0f}"]),
+            *([", ".join(runs[:3]) + more] if runs else []),
+        ]
+    )
+
+
+def _short(value: float) -> str:
+    """Return a number in four digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def dodged(number: int, count: int, factor: float) -> float:
     """Return the factor by which series `number` of `count` is moved aside on a logarithmic axis."""
     return factor ** (number - (count - 1) / 2)
@@ -161,9 +192,10 @@ def draw_cells(
     rows: pd.DataFrame,
     styles: dict[str, dict[str, Any]],
     apart: float,
+    unit: str,
     digits: int | None = None,
 ) -> None:
-    """Draw `rows` of `BAR_COLUMNS` over their categories: values, intervals, and why one is missing.
+    """Draw `rows` of `BAR_COLUMNS` over their categories: values in a unit, intervals, why one is missing.
 
     Series are `apart`, in widths of a category, from each other; a line of their style breaks where one has
     no value. `digits`: of the number over each value; None writes none.
@@ -174,6 +206,8 @@ def draw_cells(
         at = np.arange(len(xs)) + apart * (place - (len(styles) - 1) / 2)
         axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
         axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
+        known = here["value"].notna().to_numpy()
+        explain(axes, at[known], here["value"][known], here[known], "value", unit)
         ends = here[["value", "high"]].max(axis=1)
         for x, value, end, words in zip(at, here["value"], ends, here["words"], strict=True):
             if digits is not None and not pd.isna(value):

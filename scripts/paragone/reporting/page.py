@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import jinja2
 import msgspec
 import pandas as pd
-import vl_convert
 import yaml
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
@@ -21,8 +21,8 @@ from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, record, run_metrics
 from paragone.records.run_record import RunRecord
-from paragone.reporting import exhibits, footnotes, interactive, screen, sentences
-from paragone.reporting.exhibits import PageJob, Results
+from paragone.reporting import exhibits, footnotes, screen, sentences
+from paragone.reporting.exhibits import Figure, PageJob, Results
 
 _LOG_LINES = 25  # shown of the end of a log
 # Columns of the table of all runs: heading, column of the tidy table, format.
@@ -39,6 +39,18 @@ _INDEX = (
     ("in the test", "final_test_quality", "{:.4f}"),
     ("parity", "parity", "{}"),
 )
+
+
+# Colors of figures, as `style` has them, that are those of the page, be it light or dark.
+_PAGE_COLORS = {
+    "#222222": "currentColor",
+    "#000000": "currentColor",
+    "#5f5f5f": "var(--muted)",
+    "#e6e6e6": "var(--line)",
+    "#d9d9d9": "var(--line)",
+    "#ffffff": "var(--paper)",
+    "#b00020": "var(--bad)",
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ def write(job: PageJob) -> None:
     Raises `UserError` if a file of the results is missing.
     """
     results, templates = exhibits.read(job), screen.templates()
-    table, palette = results.table, job.palette
+    table = results.table
     logs = job.results / "logs/runs"
     readable = table.loc[table["engine"].notna(), "run"]  # of others the name alone is known
     runs = [read_run(job.results, run, logs) for run in sorted(readable)]
@@ -93,15 +105,11 @@ def write(job: PageJob) -> None:
         data=data_summary.read(job.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
-        series={
-            place: interactive.series_colors(chart, palette)
-            for place, chart in results.charts.items()
-        },
+        drawing=partial(_drawing, palette=job.palette),
         index=_index(table, job.labels),
         index_columns=[heading for heading, _, _ in _INDEX],
-        packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
+        packed=Markup(_packed(results, runs, templates.get_template("run.html"))),
         scripts={
-            "charts": _inline(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
             "tables": _inline(_tables_script()),
             "page": _inline(screen.text_of("page.js")),
         },
@@ -125,16 +133,10 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     return rows
 
 
-def _packed(
-    results: Results, runs: list[Run], palette: dict[str, str], template: jinja2.Template
-) -> str:
-    """Return sections of runs, interactive charts and files as compressed JSON in base64."""
+def _packed(results: Results, runs: list[Run], template: jinja2.Template) -> str:
+    """Return sections of runs and files as compressed JSON in base64."""
     content: dict[str, dict[str, Any]] = {
         "runs": {run.record.run: template.render(run=run) for run in runs},
-        "charts": {
-            place: interactive.specification(chart, palette)
-            for place, chart in results.charts.items()
-        },
         "files": {"runs.csv": results.table.to_csv(index=False)},
     }
     for section in results.sections:
@@ -145,6 +147,18 @@ def _packed(
             content["files"][f"{section.name}.{table.name}.csv"] = table.rows
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
     return base64.b64encode(packed).decode()
+
+
+def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
+    """Return a figure as SVG within the page: in the page's colors, with identifiers of its own."""
+    svg = figure.drawing[figure.drawing.index("<svg") :]
+    svg = re.sub("<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{place}.", svg)
+    width, label = f"width:{1.5 * figure.size[0]:.1f}cm", Markup.escape(figure.label)
+    svg = svg.replace("<svg", f'<svg style="{width}" role="img" aria-label="{label}"', 1)
+    colors = {name: f"color-mix(in srgb, {name} var(--tone), white)" for name in palette.values()}
+    colors = {name.lower(): color for name, color in colors.items()} | _PAGE_COLORS
+    return Markup(re.sub("#[0-9a-f]{6}\\b", lambda found: colors.get(found[0], found[0]), svg))
 
 
 def _bundled(name: str) -> str:

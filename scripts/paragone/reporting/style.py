@@ -3,6 +3,8 @@
 The same input gives the same bytes, whatever the machine and the date.
 """
 
+import html
+import io
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import matplotlib
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -19,7 +22,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
 from paragone.analysis import run_states
-from paragone.base.atomic_files import writing
+from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.base.processes import without
 from paragone.reporting import footnotes
@@ -31,6 +34,7 @@ with without("scipy.stats", "scipy.cluster"):
 
 SINGLE, DOUBLE = 3.33, 7.0  # widths of one column and of both, inches, as in the paper
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
+DARK, BRIGHT = "#1A1A1A", "#FDFDFD"  # text on colored areas, which are the same on a dark page
 ALARM = "#B00020"
 PUBLISHED = "#000000"
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -137,8 +141,12 @@ def save(figure: Figure, outputs: list[Path]) -> None:
             box = figure.inside if path.suffix == ".pdf" else None
             for text in figure.around:
                 text.set_visible(box is None)
-        with writing(path, "wb") as file:
-            figure.savefig(file, format=path.suffix[1:], metadata=about, bbox_inches=box)
+        drawing = io.BytesIO()
+        figure.savefig(drawing, format=path.suffix[1:], metadata=about, bbox_inches=box)
+        content = drawing.getvalue()
+        if isinstance(figure, Frame) and path.suffix == ".svg":
+            content = content.replace(b"</svg>", figure.tooltips().encode() + b"</svg>")
+        write_bytes(content, path)
 
 
 def _freeze(figure: Figure) -> None:
@@ -153,7 +161,8 @@ def _freeze(figure: Figure) -> None:
 class Frame(Figure):
     """A figure with its title, legend and `notes`; the caller draws the axes.
 
-    `around`: title and notes as drawn. `inside`: what is left of the figure without them.
+    `around`: title and notes as drawn. `inside`: what is left of the figure without them. `explained`: axes,
+    places in their data coordinates, and texts that a reader of the SVG file sees when the mouse is there.
     """
 
     def __init__(
@@ -172,6 +181,7 @@ class Frame(Figure):
         across the top.
         """
         super().__init__()
+        self.explained: list[tuple[Axes, Iterable[float], Iterable[float], Iterable[str]]] = []
         synthetic = runs is not None and run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
@@ -216,6 +226,19 @@ class Frame(Figure):
                 labelspacing=0.25,
                 bbox_to_anchor=(left, self._y(top)),
             )
+
+    def tooltips(self) -> str:
+        """Return an invisible circle with a title, as SVG, at each of the places that are `explained`."""
+        circles = []
+        width, height = self.get_size_inches() * self.dpi
+        for axes, xs, ys, texts in self.explained:
+            for *place, text in zip(xs, ys, texts, strict=True):
+                x, y = axes.transData.transform(place)
+                if 0 <= x <= width and 0 <= y <= height:
+                    x, y = x * 72 / self.dpi, (height - y) * 72 / self.dpi
+                    title = f"<title>{html.escape(text, quote=False)}</title>"
+                    circles.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4">{title}</circle>\n')
+        return f'<g style="fill: none; pointer-events: all">\n{"".join(circles)}</g>\n'
 
     def _y(self, inches_from_top: float) -> float:
         return 1 - inches_from_top / self.get_figheight()

@@ -23,7 +23,7 @@ from paragone.analysis import tidy
 SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
 BLOCK = CONFIG["experiments"]["one_device"] | {
     "title": "Theirs",
-    "figures": ["throughput", "rounds"],
+    "figures": ["variants", "rounds"],
     "tables": ["differences"],
 }
 SPEEDS = {"torch": 100.0, "torch-xla": 50.0}
@@ -130,11 +130,11 @@ def draw(folder, *line: str) -> str:
 def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     for name in ("then", "now"):
         shutil.copyfile(archive, tmp_path / f"{name}.zip")
-    wanted = [f"figures/{EXPERIMENT}/{name}.svg" for name in ("throughput", "rounds")]
+    wanted = [f"figures/{EXPERIMENT}/{name}.svg" for name in ("variants", "rounds")]
     wanted += [f"tables/{EXPERIMENT}/differences.md"]
     bundles = ("--config", "bundles=[then.zip, now.zip]")
     draw(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
-    points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")
+    points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/variants.csv")
     names = ("then", "now")
     assert set(points["series"]) == {
         f"{variant} (on {name})"
@@ -178,5 +178,5 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     pack(tmp_path / "theirs", paths, theirs, *has, "free", tmp_path / "a.zip")
     text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
-    assert f"figures/{EXPERIMENT}/throughput.svg" in text
+    assert f"figures/{EXPERIMENT}/variants.svg" in text
     assert f"figures/{EXPERIMENT}/my_figure.svg" not in text

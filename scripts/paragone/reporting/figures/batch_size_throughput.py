@@ -8,7 +8,6 @@ from paragone.analysis.grouping import BY_BATCH, series_of
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
     STAR,
@@ -54,17 +53,6 @@ def _published(inputs: Inputs) -> list[Row]:
     return [row for row in inputs.numbers.rows if row.metric == "throughput" and row.global_batch]
 
 
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the same panels."""
-    titles = {
-        "published": "published throughput (images/s)",
-        "measured": "steady throughput (examples/s)",
-        "relative": "throughput over the smallest batch",
-    }
-    axes = {name: Panel(BATCH, title, log_x=True) for name, title in titles.items()}
-    return Chart(long(points), axes)
-
-
 def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list[str]:
     """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
     texts, runs = [footnotes.speeds(inputs.series)], inputs.runs
@@ -108,8 +96,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
     frame = style.Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
     speeds, ratios = frame.subplots(2, 1, sharex=True)
-    draw_cells(speeds, drawn[~is_relative], styles, APART)
-    draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART)
+    draw_cells(speeds, drawn[~is_relative], styles, APART, "examples/s")
+    draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART, "x")
     speeds.set_ylabel("examples/s")
     if not scale(speeds, drawn.loc[~is_relative, "value"].astype(float)):
         speeds.set_ylim(bottom=0)

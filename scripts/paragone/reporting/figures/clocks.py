@@ -10,21 +10,20 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
-from paragone.reporting.marks import row_axes, rows_height, write_value, write_words
+from paragone.reporting.marks import explain, row_axes, rows_height, write_value, write_words
 
 ROW = 0.4  # inches per series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
 # and apart from each other in lightness or hatch.
 PART_STYLES = {
-    "imports": ("#F3E3C3", "", style.INK),
-    "devices": ("#DDBB80", "////", style.INK),
-    "data": ("#B98A3E", "", style.INK),
-    "compilation": ("#6E4A12", "", "white"),
-    "train": ("#463C78", "", "white"),
-    "evaluate": ("#9A8FC6", "", style.INK),
-    "checkpoint": ("#D8D3EA", "....", style.INK),
-    "other": ("#F0F0F0", "", style.INK),
+    "imports": ("#F3E3C3", "", style.DARK),
+    "devices": ("#DDBB80", "////", style.DARK),
+    "data": ("#B98A3E", "", style.DARK),
+    "compilation": ("#6E4A12", "", style.BRIGHT),
+    "train": ("#463C78", "", style.BRIGHT),
+    "evaluate": ("#9A8FC6", "", style.DARK),
+    "checkpoint": ("#D8D3EA", "....", style.DARK),
+    "other": ("#F0F0F0", "", style.DARK),
 }
 EDGE = {"edgecolor": style.MUTED, "linewidth": 0.4}
 WHISKER = {"color": style.INK, "marker": "o", "markersize": 2.4, "linewidth": 0.8}
@@ -72,19 +71,6 @@ def _typical(series: Series) -> pd.Series | None:
     return None if timed.empty else ordered.iloc[(len(ordered) - 1) // 2]
 
 
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the parts of each series' run, and of the median end-to-end time."""
-    whole = points.drop_duplicates("series").assign(x="end to end", kind=MEDIAN, panel="seconds")
-    names = {"value": "end_to_end_median", "n": "end_to_end_n"}
-    names |= {end: f"end_to_end_{end}" for end in ("low", "high")}
-    parts = points.drop(columns="runs", errors="ignore")
-    parts = parts.assign(kind=MEDIAN, n=1, panel="seconds")
-    rows = [long(parts, x="part", value="seconds", runs="run"), long(whole, **names)]
-    return Chart(
-        pd.concat(rows, ignore_index=True), {"seconds": Panel("part of the run", "time (s)")}
-    )
-
-
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one stacked bar per series."""
     series = dict(list(points.groupby("series", sort=False)))
@@ -116,6 +102,9 @@ def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> None:
     faces, hatches, _ = zip(*map(PART_STYLES.get, parts["part"]), strict=True)
     about = {"height": 0.56, "color": faces, "hatch": hatches, **EDGE}
     axes.barh(row, parts["seconds"], left=_starts(parts), **about)
+    middles = _starts(parts) + parts["seconds"] / 2
+    rows = parts.assign(series=parts["series"] + ", " + parts["part"], runs=parts["run"])
+    explain(axes, middles, [row] * len(parts), rows, "seconds", "s")
     total = parts.iloc[0]
     n, median, low, high = (total[f"end_to_end_{key}"] for key in ("n", "median", "low", "high"))
     if n > 1:

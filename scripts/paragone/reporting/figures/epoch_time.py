@@ -14,7 +14,6 @@ from paragone.config.numbers import Protocol
 from paragone.config.questions import SIZE
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
     STAR,
@@ -79,12 +78,6 @@ def _category(replicas: int, batch: int) -> str:
     return f"{replicas} replica{'s' if replicas > 1 else ''}, batch {batch:,}"
 
 
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the same panels."""
-    axes = {name: Panel("replicas and global batch", title) for name, title in PANELS.items()}
-    return Chart(long(points), axes)
-
-
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     """Return what limits a comparison, how the epoch times were obtained, and the interval."""
     runs = inputs.runs
@@ -124,7 +117,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     about = remarks(points, inputs)
     frame = style.Frame(style.SINGLE, 1.3, inputs.title, inputs.runs, about, handles)
     axes = frame.subplots()
-    draw_cells(axes, points, styles, 0.7 / len(styles), 0)
+    draw_cells(axes, points, styles, 0.7 / len(styles), "s", 0)
     axes.set_ylabel("epoch time (s)")
     highest = points[["value", "high"]].max().max()
     axes.set_ylim(0, 1 if pd.isna(highest) else highest * 1.15)

@@ -17,11 +17,11 @@ from paragone.analysis.statistics import summarize
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import RUN, Chart, Panel, long
 from paragone.reporting.marks import (
     draw_level,
     draw_lines,
     draw_targets,
+    explain,
     legend_band,
     legend_line,
     legend_mark,
@@ -130,13 +130,6 @@ def conditions(inputs: Inputs) -> list[str]:
     return [f"Not the published conditions: {differences}."] if reasons else []
 
 
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart with a panel per metric and stopped runs one by one."""
-    rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
-    metrics = _in_order(points)
-    return Chart(rows, {name: Panel("epoch", _title(points, name)) for name in metrics})
-
-
 def _in_order(points: pd.DataFrame) -> list[str]:
     """Return the metrics that there are, losses first."""
     return sorted(
@@ -236,6 +229,8 @@ def _handles(
 
 
 def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+    if here.empty:
+        return
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
     count, names = medians["epoch"].nunique(), list(dict.fromkeys(medians["series"]))
     more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
@@ -254,6 +249,8 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
     draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
+    known = pd.concat([medians, here[here["kind"] == "stopped"]]).dropna(subset=["epoch", "value"])
+    explain(axes, known["epoch"], known["value"], known, "value", noun(here["metric"].iloc[0]))
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
         own = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
         axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **own)
@@ -272,6 +269,8 @@ def _draw_published(
         if len(inside):
             own = {"zorder": 4, "clip_on": False, "alpha": 0.85, **stars[system]}
             axes.plot(inside["epoch"].astype(float), inside["value"], **own)
+            printed = inside.drop(columns=["runs", "n"])
+            explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
         else:
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]

@@ -11,11 +11,11 @@ from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, w
 from paragone.analysis.statistics import INTERVAL
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
 from paragone.reporting.marks import (
     dodged,
     draw_intervals,
     draw_lines,
+    explain,
     legend_mark,
     legend_series,
     plain_logarithms,
@@ -41,21 +41,6 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for column in ("median", "low", "high"):
         cases[column] /= 1e9
     return cases.rename(columns={key: f"{key}_gflops" for key in ("median", "low", "high")})
-
-
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the square products by size, with a panel per precision."""
-    squares = points[points["square"]].drop(columns="runs").assign(kind=MEDIAN)
-    names = {"panel": "precision", "series": "label", "x": "m", "value": "median_gflops"}
-    names |= {"low": "low_gflops", "high": "high_gflops", "n": "cases", "runs": "names"}
-    rows = long(squares.assign(cases=points["runs"]), **names)
-    return Chart(
-        rows,
-        {
-            precision: Panel("side of the matrices", f"GFLOP/s, {precision}", log_x=True)
-            for precision in dict.fromkeys(rows["panel"])
-        },
-    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -101,6 +86,8 @@ def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any
         value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
         caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
         draw_intervals(axes, shown["x"], value, low, high, **caps, **own)
+        rows = shown.assign(low=low, high=high, n=shown["runs"], runs=shown["names"])
+        explain(axes, shown["x"], value, rows, "median_gflops", "GFLOP/s")
         top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
         axes.plot(top["x"], top["median_gflops"], color=own["color"], **ring)
         if shown.empty:

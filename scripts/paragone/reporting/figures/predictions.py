@@ -129,6 +129,9 @@ def _draw_cell(
     frame.set(edgecolor=WRONG if wrong else style.FAINT, linewidth=1.4 if wrong else 0.5)
     frame.set(linestyle="--" if wrong and cell["right"].any() else "-")
     axes.add_patch(frame)
+    texts = [f"{row.series}: {row.prediction} ({row.probability:.2f})" for row in cell.itertuples()]
+    title = "\n".join([f"{first['label']}:", *texts])
+    axes.figure.explained.append((axes, [left + side / 2], [top + side / 2], [title]))
     said = list(cell.groupby("prediction", sort=False))
     room = column - 0.06
     # Not by their bottom: descenders would stand higher.

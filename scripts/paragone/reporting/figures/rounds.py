@@ -8,7 +8,7 @@ from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.run_states import words_of
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import legend_series
+from paragone.reporting.marks import explain, legend_series
 
 HEIGHT = 1.5  # inches of a panel
 REMARK = (
@@ -63,6 +63,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for name, windows in own.dropna(subset="examples_per_second").groupby("series", sort=False):
             look = {"estimator": None, "markeredgewidth": 0, "ax": axes, **styles[name]}
             style.sns.lineplot(windows, x="turn", y="examples_per_second", units="contest", **look)
+            speeds = windows["examples_per_second"]
+            explain(
+                axes,
+                windows["turn"],
+                speeds,
+                windows.rename(columns={"run": "runs"}),
+                "examples_per_second",
+                "examples/s",
+            )
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
             axes.axvline(begin - 0.5, color=style.MUTED, linewidth=0.5, zorder=1)
         lacking = own[own["words"] != ""].drop_duplicates("series")

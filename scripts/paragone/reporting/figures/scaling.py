@@ -9,18 +9,18 @@ from paragone.analysis.grouping import shares_cores
 from paragone.analysis.scaling import SHARED, fixed_batch, scaling_kind, scaling_table
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import MEDIAN, Chart, Panel, wide
 from paragone.reporting.marks import (
     dodged,
     draw_intervals,
+    explain,
     legend_line,
     legend_series,
     plain_numbers,
 )
 
-PANELS = {  # column: what its axis says, factor to its unit
-    "step_seconds": ("step time (ms)", 1e3),
-    "speed_up": ("speed-up over 1 replica", 1.0),
+PANELS = {  # column: name of its axis, factor to its unit, unit
+    "step_seconds": ("step time (ms)", 1e3, "ms"),
+    "speed_up": ("speed-up over 1 replica", 1.0, "x"),
 }
 HEIGHT = 1.7  # inches
 DODGE = 1.035  # between backends, so that intervals do not overlap
@@ -31,16 +31,6 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per backend and number of replicas."""
     return scaling_table(inputs.runs, inputs.labels, inputs.windows)
-
-
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the same panels."""
-    rows = wide(points.assign(kind=MEDIAN), list(PANELS), x="replicas")
-    factors = rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
-    rows[["value", "low", "high"]] = rows[["value", "low", "high"]].mul(factors, axis=0)
-    return Chart(
-        rows, {name: Panel("replicas", title, log_x=True) for name, (title, _) in PANELS.items()}
-    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -65,6 +55,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             at, factor = here["replicas"] * dodged(number, len(styles), DODGE), PANELS[column][1]
             value, low, high = (factor * here[f"{column}{end}"] for end in ("", "_low", "_high"))
             draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **own)
+            rows = here.assign(value=value, low=low, high=high)
+            explain(axes, at, value, rows, "value", PANELS[column][2])
         _dress(axes, column, counts)
     return frame
 

@@ -14,9 +14,9 @@ from paragone.analysis.statistics import summarize, summarize_times
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, wide
 from paragone.reporting.marks import (
     draw_targets,
+    explain,
     legend_band,
     legend_line,
     legend_mark,
@@ -101,23 +101,6 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
     return [*rows, median]
 
 
-def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the times of runs that reached the target, and of all final values."""
-    points = points.replace([np.inf, -np.inf], np.nan)
-    kinds = points["kind"].where(points["kind"] == MEDIAN, RUN)
-    time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
-    bounds = points.assign(time=time, time_low=points["low"], time_high=points["high"], kind=kinds)
-    rows = wide(bounds.drop(columns=["value", "low", "high"]), ["time", "final"], x="global_batch")
-    batch = "global batch (examples)"
-    return Chart(
-        rows,
-        {
-            "time": Panel(batch, "training time to the target (s)", log_x=True),
-            "final": Panel(batch, f"{_named(points['metric'])} at the end", log_x=True),
-        },
-    )
-
-
 def _named(metrics: pd.Series) -> str:
     """Return the metrics of targets in words, with their units."""
     kinds = [METRICS[name] for name in metrics.dropna().unique()]
@@ -151,6 +134,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 area = {"color": own["color"], "alpha": 0.2, "linewidth": 0}
                 times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
             _draw_median(finals, ends, median["final"], own["color"])
+            if np.isfinite(median["value"]):
+                explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
             offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
             for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
                 _draw_time(times, at, run, own)
@@ -174,6 +159,8 @@ def _draw_time(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) 
     if run["kind"] == "hit":
         axes.vlines(at, run["last_miss"], run["first_hit"], color=own["color"], linewidth=0.8)
         axes.plot(at, run["first_hit"], markeredgewidth=0, **own)
+        row = pd.DataFrame([run]).drop(columns=["low", "high", "n"])
+        explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
     elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
         axes.plot(at, run["censored_at"], markerfacecolor="white", **own)
         arrow = {"arrowstyle": "<-", "color": own["color"], "linewidth": 0.8, "shrinkB": 2}

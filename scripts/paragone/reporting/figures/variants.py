@@ -1,4 +1,4 @@
-"""Variants relative to the baseline: speed, and time to the target where runs have one."""
+"""Variants: speeds relative to the baseline and absolute, and time to the target where runs have one."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import Series
+from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
 from paragone.analysis.metrics import METRICS, Metric, margin_words, named
 from paragone.analysis.pairwise import differences, effects_of, oriented
 from paragone.analysis.statistics import ALPHA, Effects, summarize
@@ -18,6 +18,7 @@ from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
     draw_row,
+    explain,
     legend_row,
     plain_logarithms,
     row_axes,
@@ -27,22 +28,27 @@ from paragone.reporting.marks import (
 )
 from paragone.reporting.sentences import with_interval
 
-ROW = 0.3  # inches per series
+ROW = 0.36  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
+ABSOLUTE, SHARE = "examples/s", "steady_peak_share"
 COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "mean"]
-COLUMNS += ["low", "high", "n", "examples_per_second", "runs"]
+COLUMNS += ["low", "high", "n", SHARE, "runs"]
 BAND = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
+PEAK = (
+    "% of peak: FLOP/s of convolutions and products over those of the fastest matrix product "
+    "of this machine's devices."
+)
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """Return one row per series, metric and contest or seed: how many times better than the baseline it was.
+    """Return one row per series, metric and contest or seed.
 
-    A series without any value has one row of the metric "speed", with the reason in `words`. Raises
-    `UserError` where the baseline does none of the work.
+    `value` says how many times better than the baseline it was; of the metric `ABSOLUTE` it is the speed, and
+    `mean` the median. A series without any value has one row of the metric "speed", and a reason in `words`.
     """
     rows, judged = [], differences(inputs.runs, inputs.labels, inputs.windows)
-    for work, baseline, same in inputs.with_baseline():
+    for work, baseline, same in _works(inputs):
         for series in same:
             about = {
                 "work": work,
@@ -50,16 +56,41 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "backend": series.backend,
                 "baseline": baseline.label,
                 "words": "; ".join(run_states.not_timed(series)),
-                "examples_per_second": summarize(series.speeds).median,
+                SHARE: summarize(series.measured[SHARE]).median,
             }
             others = max(1, len(same) - 1)
-            ratios = [
-                row
-                for metric in RATIOS
-                for row in _ratios(metric, series, baseline, judged, others)
-            ]
-            rows += [{**about, **row} for row in ratios or [{"metric": "speed", "n": 0}]]
+            values = [*_speeds(series)]
+            for metric in RATIOS:
+                values += _ratios(metric, series, baseline, judged, others)
+            rows += [{**about, **row} for row in values or [{"metric": "speed", "n": 0}]]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
+
+
+def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
+    """Yield each workload and global batch on a machine: its name, the baseline's series, and all series.
+
+    The baseline is the backend that the setting `baseline` names, in float32 as installed, on the same
+    machine; where it has no speed, the first series that has one.
+    """
+    machines = list(by_machine(inputs.runs))
+    works: dict[str, list[Series]] = {}
+    for machine, runs in machines:
+        suffix = f", {machine}" if len(machines) > 1 else ""
+        for series in series_of(runs, inputs.labels, inputs.windows):
+            works.setdefault(series.work + suffix, []).append(series)
+    for work, same in works.items():
+        usual = [series for series in same if is_usual(series.runs.iloc[0])] or same
+        name = inputs.settings["baseline"]
+        baseline = min(usual, key=lambda series: (series.speeds.empty, series.backend != name))
+        yield work, baseline, same
+
+
+def _speeds(series: Series) -> Iterator[dict[str, Any]]:
+    """Yield the speed of each contest or run, with their median and its interval."""
+    summary = vars(summarize(series.speeds))
+    summary["mean"] = summary.pop("median")
+    for run, speed in series.named(series.speeds).items():
+        yield {"metric": ABSOLUTE, "value": speed, "runs": run, **summary}
 
 
 def _ratios(
@@ -70,24 +101,24 @@ def _ratios(
     The interval is that of the table of differences; of a pair that is not among `judged`, it is adjusted for
     the `others` that the baseline is compared with.
     """
-    effects = effects_of(metric, series, baseline)
-    tested = Effects(effects.to_numpy())
-    low, high = map(metric.shown, tested.interval(ALPHA / others))
+    ratios = effects_of(metric, series, baseline)
+    effects = Effects(ratios.to_numpy())
+    low, high = map(metric.shown, effects.interval(ALPHA / others))
     machines = {"", *series.runs["machine_name"].dropna()}
     of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
     for row in of_metric.to_dict("records"):
         if {row["first"], row["second"]} == {series.label, baseline.label} and row["n"]:
             _, low, high = oriented(row, series.label)
     low, high = (end if 0 < end < math.inf else math.nan for end in (low, high))
-    names = [each.named(effects).index for each in (series, baseline)]
-    for effect, *runs in zip(effects, *names, strict=True):
+    runs_of = [side.named(ratios).index for side in (series, baseline)]
+    for ratio, *runs in zip(ratios, *runs_of, strict=True):
         yield {
             "metric": metric.name,
-            "value": metric.shown(effect),
-            "mean": metric.shown(tested.mean),
+            "value": metric.shown(ratio),
+            "mean": metric.shown(effects.mean),
             "low": low,
             "high": high,
-            "n": len(effects),
+            "n": len(ratios),
             "runs": " ".join(sorted(set(runs))),
         }
 
@@ -95,61 +126,81 @@ def _ratios(
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw a row of axes per workload and batch, and a column per metric."""
     works = dict(list(points.groupby("work", sort=False)))
-    columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])]
+    columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])] or [
+        "speed"
+    ]
     heights = [rows_height(part["series"].unique(), ROW) for part in works.values()]
     several = len(works) > 1 or len(columns) > 1
-    height = sum(heights) + (0.42 if len(works) > 1 else 0.36) * len(works)
+    height = sum(heights) + (0.55 if len(works) > 1 else 0.36) * len(works)
     units = " or ".join(sorted({series.unit for series in inputs.series}))
     n = " or ".join(map(str, sorted({int(n) for n in points["n"]} - {0}))) or 0
-    remark = (
+    remarks = [
         f"Right of 1: better than the baseline. Tick: geometric mean over n = {n} {units}s; line: its "
-        "95 % interval, adjusted for the pairs of the question. Below: median steady speed."
-    )
+        "95 % interval, adjusted for the pairs of the question. Below: median examples/s.",
+        footnotes.speeds(inputs.series),
+        *([PEAK] if points[SHARE].notna().any() else []),
+    ]
+    if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
+        remarks.append(footnotes.SHARED_CORES)
     band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
     handles = [*legend_row(f"one {units}", "geometric mean"), band]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
-    frame = style.Frame(
-        width, height, inputs.title, inputs.runs, [remark, footnotes.speeds(inputs.series)], handles
-    )
+    frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "height_ratios": heights}
     grid = frame.subplots(len(works), len(columns), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
-        names = _ranked(part, columns)
+        names = _ranked(part)
         for axes, metric in zip(row, columns, strict=True):
-            _draw_ratios(axes, part, metric, names, inputs)
+            _draw_ratios(axes, part, metric, names, inputs.palette)
             axes.tick_params(labelleft=axes is row[0])
         row[0].set_title(work if several else "", loc="left")
     return frame
 
 
-def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:
-    """Return the series, the best by the first metric first, those without a value last."""
-    names = list(dict.fromkeys(part["series"]))
-    means = part[part["metric"].isin(metrics[:1])].groupby("series")["mean"].first().reindex(names)
+def _ranked(part: pd.DataFrame) -> list[str]:
+    """Return the series, the fastest first, those without a speed last."""
+    speeds = part[part["metric"] == ABSOLUTE].groupby("series")["mean"].first()
+    means = speeds.reindex(dict.fromkeys(part["series"]))
     return list(means.sort_values(ascending=False, kind="stable").index)
 
 
 def _draw_ratios(
-    axes: Axes, part: pd.DataFrame, metric: str, names: list[str], inputs: Inputs
+    axes: Axes, part: pd.DataFrame, metric: str, names: list[str], palette: dict[str, str]
 ) -> None:
-    row_axes(axes, names, f"{AXES[metric]}, multiple of {part['baseline'].iloc[0]}")
+    baseline = part["baseline"].iloc[0]
+    row_axes(axes, names, f"{AXES[metric]}, multiple of the baseline's")
     axes.set_xscale("log")
     margin = named(metric).margin
     axes.axvspan(1 / margin, margin, zorder=0, **BAND)
-    known = part[(part["metric"] == metric) & part["value"].notna()]
     for row, name in enumerate(names):
-        pairs = known[known["series"] == name]
-        if pairs.empty:
-            words = part.loc[part["series"] == name, "words"].iloc[0] or f"no {metric}"
-            write_words(axes, row, words)
+        series = part[part["series"] == name]
+        ratios = series[(series["metric"] == metric) & series["value"].notna()]
+        words = series["words"].iloc[0]
+        speed = [_absolute(series)] if metric == "speed" else []
+        if ratios.empty:
+            write_words(axes, row, "; ".join(filter(None, [words or f"no {metric}", *speed])))
             continue
-        first = pairs.iloc[0]
-        color, ends = style.color(inputs.palette, first["backend"]), (first["low"], first["high"])
-        draw_row(axes, row, pairs["value"], first["mean"], ends, color)
-        end = max(pd.Series([first["high"], pairs["value"].max()]).dropna())
-        speed = f"{first['examples_per_second']:,.0f} examples/s" if metric == "speed" else ""
-        text = with_interval("{:.2f}", first["mean"], *ends)
-        if name == first["baseline"]:
-            text = "baseline"
-        write_value(axes, row, end, text, speed)
-    plain_logarithms(axes.xaxis, (1, 2, 3, 5))
+        first = ratios.iloc[0]
+        ends = (first["low"], first["high"])
+        draw_row(
+            axes, row, ratios["value"], first["mean"], ends, style.color(palette, first["backend"])
+        )
+        rows = [row] * len(ratios)
+        explain(
+            axes, ratios["value"], rows, ratios.drop(columns=["low", "high", "n"]), "value", "x"
+        )
+        explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
+        end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
+        text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
+        write_value(axes, row, end, text, "\n".join(filter(None, [*speed, words])))
+    plain_logarithms(axes.xaxis, (1, 2, 5))
+
+
+def _absolute(series: pd.DataFrame) -> str:
+    """Return the median speed of a series and its share of the peak in words, empty without a speed."""
+    speeds = series[series["metric"] == ABSOLUTE]
+    if speeds.empty:
+        return ""
+    share = speeds[SHARE].iloc[0]
+    of_peak = "" if pd.isna(share) else f", {100 * share:.2g} % of peak"
+    return f"{speeds['mean'].iloc[0]:,.0f}/s{of_peak}"
