@@ -6,6 +6,7 @@ or of real and synthetic data, are never pooled.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 
 import pandas as pd
@@ -43,7 +44,7 @@ class Series:
     runs: pd.DataFrame
     windows: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    @property
+    @cached_property
     def measured(self) -> pd.DataFrame:
         """The completed runs: the only ones that enter a median."""
         return self.runs[self.runs["status"] == "completed"]
@@ -73,7 +74,7 @@ class Series:
         """What has one speed: `CONTEST`, or `RUN` where the variant was in no contest."""
         return RUN if self.windows.empty else CONTEST
 
-    @property
+    @cached_property
     def speeds(self) -> pd.Series:
         """Steady examples/s: medians over the rounds of each contest, by its number; or the speeds of the
         epochs of the completed runs, by seed."""
