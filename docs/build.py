@@ -163,12 +163,11 @@ def purposes() -> str:
 
 def configuration() -> str:
     """The page that lists every key of the config."""
-    made = schema_of_config()
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
-    walk = Walk(made, values)
+    walk = Walk(described(schema.Config), values)
     text = [INTRODUCTION.rstrip()]
     single = []
-    for name, node in made["$defs"]["Config"]["properties"].items():
+    for name, node in walk.root["$defs"]["Config"]["properties"].items():
         block = walk.resolved(node)
         every = block.get("additionalProperties")
         about = walk.resolved(every) if isinstance(every, dict) else block
@@ -177,6 +176,12 @@ def configuration() -> str:
             continue
         text.append(f"\n## {name}\n\n{_sentence(about['description'])}\n\n{_HEADER}")
         text += [_row(*key) for key in walk.keys(name, block)]
+        if name == "datasets":
+            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.Dataset)
+        if name == "workloads":
+            path, common = "workloads.<name>.optimizer", schema.Common
+            text += _kinds(path, "Optimizer", {"of the project": common}, schema.Optimizer)
+            text += _kinds(path, "Optimizer", schema.OPTIMIZERS, common)
     text.append(f"\n## Single keys\n\n{_HEADER}")
     text += [_row(name, block, required, values.get(name)) for name, block, required in single]
     text += [part for kind in ("figures", "tables") for part in _modules(kind)]
@@ -210,19 +215,19 @@ def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return made
 
 
-def schema_of_config() -> dict[str, Any]:
-    """The JSON Schema of the config, with the keys of every form of data and every optimizer."""
-    made = described(schema.Config)
-    parts = (schema.Dataset, schema.FORMS), (schema.Optimizer, schema.OPTIMIZERS)
-    for general, special in parts:
-        for kind in special.values():
-            own = described(kind)
-            made["$defs"] = own["$defs"] | made["$defs"]
-            known = made["$defs"][general.__name__]["properties"]
-            made["$defs"][general.__name__]["properties"] = (
-                own["$defs"][kind.__name__]["properties"] | known
-            )
-    return made
+def _kinds(
+    path: str, title: str, kinds: dict[str, type[msgspec.Struct]], shared: type[msgspec.Struct]
+) -> list[str]:
+    """A section for each kind of a block, with the keys that those of all kinds are not."""
+    text = []
+    known = described(shared)["$defs"][shared.__name__]["properties"]
+    for name, kind in kinds.items():
+        made = described(kind)
+        block = made["$defs"][kind.__name__]
+        own = {key: node for key, node in block["properties"].items() if node != known.get(key)}
+        text.append(f"\n### {title} `{name}`\n\n{_sentence(block['description'])}\n\n{_HEADER}")
+        text += [_row(*key) for key in Walk(made, {}).keys(path, {**block, "properties": own})]
+    return text
 
 
 def _modules(kind: str) -> list[str]:
@@ -240,10 +245,14 @@ _HEADER = "| key | value | default | meaning |\n| --- | --- | --- | --- |"
 
 
 class Walk:
-    """All keys of a schema, outermost first. `values`: the default config."""
+    """All keys of a schema, outermost first; those of a block that several keys have, at the first of them.
+
+    `values`: the default config.
+    """
 
     def __init__(self, root: dict[str, Any], values: dict[str, Any]) -> None:
         self.root, self.values = root, values
+        self._listed: set[str] = set()
 
     def resolved(self, node: dict[str, Any]) -> dict[str, Any]:
         """A node with what its `$ref` names; its own keys win."""
@@ -255,22 +264,24 @@ class Walk:
     def keys(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
         """Path, schema, whether it is required, and its value in config.yaml, for each key below."""
         needed = {*node.get("required", [])}
-        found = {key: self.resolved(child) for key, child in node.get("properties", {}).items()}
-        for key, child in found.items():
-            yield (f"{path}.{key}", child, key in needed, self._value(f"{path}.{key}"))
-            yield from self.inside(f"{path}.{key}", child)
+        for key, child in node.get("properties", {}).items():
+            place = f"{path}.{key}"
+            yield (place, self.resolved(child), key in needed, self._value(place))
+            yield from self.inside(place, child)
         if isinstance(every := node.get("additionalProperties"), dict):
-            yield from self.inside(f"{path}.<name>", self.resolved(every))
+            yield from self.inside(f"{path}.<name>", every)
 
     def inside(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
         """The keys within a value: of an object, or of the objects that are a list's elements."""
-        items = [node, *(self.resolved(each) for each in node.get("anyOf", []))]
-        for each in items:
-            if each.get("type") == "object":
-                yield from self.keys(path, each)
+        for option in [node, *node.get("anyOf", [])]:
+            block = self.resolved(option)
+            if isinstance(block.get("items"), dict):
+                yield from self.inside(f"{path}[]", block["items"])
                 return
-            if isinstance(each.get("items"), dict):
-                yield from self.inside(f"{path}[]", self.resolved(each["items"]))
+            if block.get("type") == "object":
+                if (name := option.get("$ref", path)) not in self._listed:
+                    self._listed.add(name)
+                    yield from self.keys(path, block)
                 return
 
     def _value(self, path: str) -> Any:
@@ -285,7 +296,9 @@ def _row(path: str, node: dict[str, Any], required: bool, value: Any) -> str:
     shown = "*required*" if required else ""
     if isinstance(default, str | int | float) or default == []:
         shown = f"`{json.dumps(default)}`"
-    return f"| `{path}` | {_kind(node)} | {shown} | {_sentence(node.get('description', ''))} |"
+    if not (meaning := node.get("description")):
+        raise ValueError(f"{path}: has no meaning; write one in the docstring of its type")
+    return f"| `{path}` | {_kind(node)} | {shown} | {_sentence(meaning)} |"
 
 
 def _kind(node: dict[str, Any]) -> str:
@@ -323,7 +336,8 @@ def _sentence(text: str) -> str:
     parts = text.replace("|", "\\|").split("`")
     parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
     text = "`".join(parts)
-    return text[:1].upper() + text[1:]
+    # A literal, as `auto: mirrors` or `envs/<environment>.yaml` begin with, stays as it is.
+    return text[:1].upper() + text[1:] if re.match(r"[a-z']+[ ,;.]", text) else text
 
 
 def main() -> None:

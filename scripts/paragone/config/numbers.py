@@ -98,10 +98,10 @@ class System(Closed, kw_only=True):
     second_workload: another workload, which explains numbers that differ from those of the
         first
     device: of a product of matrices (m, k) @ (k, n)
-    precision: likewise, of its operands
-    m: likewise, rows of the first matrix
-    k: likewise, its columns
-    n: likewise, columns of the second matrix
+    precision: precision of the operands of a product
+    m: rows of its first matrix
+    k: columns of its first matrix
+    n: columns of its second matrix
     """
 
     model: dict[str, str] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class Input(Block, frozen=True):
 
     divide: divisor of the stored pixel, 0 to 255
     mean: mean of the divided pixels, or of each channel's, as a list
-    std: standard deviation of the divided pixels, or likewise
+    std: standard deviation of the divided pixels, or of each channel's, as a list
     """
 
     divide: Positive

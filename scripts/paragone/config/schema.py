@@ -82,8 +82,8 @@ class Data(Closed):
 class OfSplit(Closed):
     """One value for each split
 
-    train: of the training split
-    test: of the test split
+    train: the value for the training split
+    test: the value for the test split
     """
 
     train: Text
@@ -117,8 +117,8 @@ class Examples(Closed):
 class StandIn(Closed):
     """Shapes of the synthetic stand-in, where other keys do not give them
 
-    shape: of one example, channels last
-    dtype: of one example
+    shape: shape of one example, channels last
+    dtype: type of its values
     classes: number of classes
     vocabulary: number of word indices, of texts
     """
@@ -136,14 +136,6 @@ class Dataset(Open):
     form: what it is read from: module in scripts/paragone/data/forms/
     held_out: fraction of the examples held out for testing, where there is no test split
     classes: names of the classes, in their order; the data's own if absent
-    address: of tfds and stream: where the files of the edition `official` are published
-    editions: of tfds and stream: edition -> file -> SHA-256; the first edition that is found is
-        used. Of tfds the files that the builder registers, if absent
-    size: of tfds and folder: pixels per side, to which images are resized
-    length: of texts: words of each; shorter ones are padded, longer ones lose their beginning
-    words: of texts: so many of the most frequent words of the training split have an index
-    path: of folder, arrays and table: file or folder, relative to the working directory; or one
-        for train, one for test
     """
 
     form: Word
@@ -172,15 +164,20 @@ Editions = Annotated[
 class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
     """A builder of TensorFlow Datasets
 
-    builder: of tfds: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
-    config: of tfds: the builder's config; its default if absent
-    version: of tfds: the builder's version; its default if absent
-    split: of tfds: the builder's splits, in its notation; train and test if absent
-    input: of tfds: the feature that a model sees; what the builder says if absent
-    label: of tfds: the feature, what the builder says if absent; of table: the column of
-        labels, `label` if absent
-    order_by: of tfds: the feature by which examples are ordered before a part is held out; the
-        builder's order if absent
+    builder: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
+    config: the builder's config; its default if absent
+    version: the builder's version; its default if absent
+    split: the builder's splits, in its notation; train and test if absent
+    input: the feature that a model sees; what the builder says if absent
+    label: the feature that is learned; what the builder says if absent
+    order_by: the feature by which examples are ordered before a part is held out; the builder's
+        order if absent
+    address: where the files of the edition `official` are published
+    editions: edition -> file -> SHA-256; the first edition that is found is used; the files that
+        the builder registers if absent
+    size: pixels per side, to which images are resized
+    length: words of each text; shorter texts are padded, longer ones lose their beginning
+    words: so many of the most frequent words of the training split have an index
     """
 
     builder: Word
@@ -205,9 +202,10 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
 class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
     """Images in a folder per class
 
-    channels: of folder: 1 for gray, 3 for color
-    range: of folder: the values that become 0 and 255, of images with more than 8 bits per
-        value
+    path: folder, relative to the working directory; or one for train, one for test
+    size: pixels per side, to which images are resized
+    channels: 1 for gray, 3 for color
+    range: the values that become 0 and 255, of images with more than 8 bits per value
     """
 
     path: Place
@@ -224,15 +222,18 @@ class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
 class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
     """NumPy's files
 
-    inputs: of arrays: name of the array in the .npz file, or of the .npy file in the folder; or
-        one for train, one for test
-    labels: of arrays: likewise; integers or strings, one for each example or each word or pixel
-    targets: of arrays: likewise, numbers to learn in the place of labels, one or several for
-        each example; of table: a list of columns of such numbers
-    indicators: of arrays: likewise, (examples, classes) of 0 and 1 in the place of labels: any
-        number of classes for each example; of table: a list of such columns, one for each class
-    ignored: of arrays with a label for each word or pixel: the label that is no class
-    vocabulary: of arrays: the inputs are indices of so many words
+    path: .npz file, or folder of .npy files, relative to the working directory; or one for train,
+        one for test
+    inputs: name of the array in the .npz file, or of the .npy file in the folder; or one for
+        train, one for test
+    labels: name of the array of labels: integers or strings, one for each example or each word or
+        pixel; or one for train, one for test
+    targets: name of an array of numbers to learn in the place of labels, one or several for each
+        example; or one for train, one for test
+    indicators: name of an array (examples, classes) of 0 and 1 in the place of labels, with any
+        number of classes for each example; or one for train, one for test
+    ignored: the label that is no class, where each word or pixel has a label
+    vocabulary: the inputs are indices of so many words
     """
 
     path: Place
@@ -252,15 +253,17 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     """Texts or numbers in a CSV, TSV or Parquet file
 
-    text: of table: the column of texts
-    columns: of table: the columns of numbers that a model sees, in the place of texts
-    targets: of table: the columns of numbers to learn, in the place of labels
-    indicators: of table: the columns of 0 and 1, one for each class, in the place of labels
-    label: of table: the column of labels
-    delimiter: of table: between fields; a tab in a .tsv or .tab file, else a comma if absent
-    quoting: of table: whether quotation marks enclose a field; if absent they do, unless fields
-        end at tabs
-    encoding: of table: of the file, where it is not UTF-8 and has no byte order mark
+    path: file, relative to the working directory; or one for train, one for test
+    text: the column of texts
+    columns: the columns of numbers that a model sees, in the place of texts
+    targets: the columns of numbers to learn, in the place of labels
+    indicators: the columns of 0 and 1, one for each class, in the place of labels
+    label: the column of labels
+    delimiter: the character between fields; a tab in a .tsv or .tab file, else a comma if absent
+    quoting: whether quotation marks enclose a field; if absent they do, unless fields end at tabs
+    encoding: encoding of the file, where it is not UTF-8 and has no byte order mark
+    length: words of each text; shorter texts are padded, longer ones lose their beginning
+    words: so many of the most frequent words of the training split have an index
     """
 
     path: Place
@@ -299,12 +302,13 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
 class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
     """A text, or tokens, as one stream, of which the end is held out; examples are windows of it
 
-    held_out: of stream: fraction at its end, held out for testing
-    path: of stream: the file, relative to the working directory
-    mirror: of stream: its folder in a mirror; the data set's name if absent
-    unit: of stream: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16
-        bits each
-    length: of stream: tokens of a window
+    held_out: fraction at its end, held out for testing
+    path: the file, relative to the working directory; this or editions
+    address: where the files of the edition `official` are published
+    editions: edition -> file -> SHA-256; the first edition that is found is used
+    mirror: its folder in a mirror; the data set's name if absent
+    unit: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits each
+    length: tokens of a window
     """
 
     held_out: Annotated[float, Meta(gt=0, lt=1)]
@@ -339,7 +343,11 @@ class Contest(Closed):
 
 
 class Primary(Closed):
-    """The one question of the report; every other comparison of backends is exploratory"""
+    """The one question of the report; every other comparison of backends is exploratory
+
+    experiment: one of experiments
+    metric: what its variants are compared by
+    """
 
     experiment: str
     metric: Literal[
@@ -400,11 +408,6 @@ class Optimizer(Open):
 
     name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
         options are its own
-    beta_1: of adam, adamw and nadam: decay of the mean of gradients
-    beta_2: of adam, adamw and nadam: decay of the mean of squared gradients
-    epsilon: of all but sgd: placed as the rule has it
-    rule: whose rule of this name, where frameworks differ (keras-2: of nadam); see
-        docs/protocols.md
     """
 
     name: Name
@@ -414,8 +417,7 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
     """What every optimizer of the project can have
 
     clip_norm: gradients are scaled so that the norm of all together is at most this
-    weight_decay: this times the weight is added to its clipped gradient; of adamw, to what the
-        learning rate multiplies
+    weight_decay: this times the weight is added to its clipped gradient
     accumulate: an update is taken after so many batches, by the mean of their gradients; 1 if
         absent
     decays: the arrays that decay: all, or those of two or more dimensions
@@ -436,8 +438,8 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
 class Sgd(Common, kw_only=True):
     """Stochastic gradient descent
 
-    momentum: of sgd and rmsprop; 0 for none
-    nesterov: of sgd: Nesterov's momentum
+    momentum: share of the last update that is added; 0 for none
+    nesterov: Nesterov's momentum
     """
 
     momentum: Fraction
@@ -450,7 +452,14 @@ class Sgd(Common, kw_only=True):
 
 
 class Adam(Common, kw_only=True):
-    """Adam"""
+    """Adam
+
+    beta_1: decay of the mean of gradients
+    beta_2: decay of the mean of squared gradients
+    epsilon: added to the root of the mean square, where the rule has it
+    rule: whose rule of this name, where frameworks differ (keras-2: of nadam alone); see
+        docs/protocols.md
+    """
 
     beta_1: Fraction
     beta_2: Fraction
@@ -461,24 +470,19 @@ class Adam(Common, kw_only=True):
 class AdamW(Adam, kw_only=True):
     """Adam with decoupled weight decay
 
-    weight_decay: required of adamw
+    weight_decay: this times the weight is added to what the learning rate multiplies
     """
 
     weight_decay: Positive
 
 
-class Nadam(Common, kw_only=True):
+class Nadam(Adam, kw_only=True):
     """Adam with Nesterov's momentum
 
-    deduplicate: of nadam: add the gradients of a word that a batch repeats before they are
-        squared
+    deduplicate: add the gradients of a word that a batch repeats before they are squared
     """
 
-    beta_1: Fraction
-    beta_2: Fraction
-    epsilon: Positive
     deduplicate: bool = True
-    rule: Rule = "keras"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -497,8 +501,9 @@ class Nadam(Common, kw_only=True):
 class Rmsprop(Common, kw_only=True):
     """The gradient divided by the root of a mean of its squares
 
-    rho: of rmsprop: decay of the mean of squared gradients
-    momentum: of sgd and rmsprop; 0 for none
+    rho: decay of the mean of squared gradients
+    momentum: share of the last update that is added; 0 for none
+    epsilon: added to the root of the mean square
     """
 
     rho: Fraction
@@ -509,7 +514,8 @@ class Rmsprop(Common, kw_only=True):
 class Adagrad(Common, kw_only=True):
     """The gradient divided by the root of the sum of its squares
 
-    initial: of adagrad: the sum of squares at the beginning
+    initial: the sum of squares at the beginning
+    epsilon: added to the root of the sum of squares
     """
 
     initial: Annotated[float, Meta(ge=0)]
@@ -546,7 +552,7 @@ class Workload(Closed, kw_only=True):
     global_batch: examples of all replicas per step; this or per_replica_batch
     per_replica_batch: examples per replica and step; this or global_batch
     epochs: passes over the training examples
-    steps_per_epoch: null or absent: all batches
+    steps_per_epoch: steps of an epoch; all batches if null or absent
     precision: of weights and arithmetic; bfloat16 is of the layers' arithmetic alone (mixed
         precision)
     """
@@ -580,7 +586,7 @@ class Cell(Closed, kw_only=True):
     backend: one of backends, or several
     replicas: copies of the model, or several numbers of them
     epochs: instead of the experiment's
-    steps_per_epoch: instead of the experiment's; null: all batches
+    steps_per_epoch: instead of the experiment's; all batches if null
     target: instead of the experiment's
     workers: processes; if absent what the strategy has: one, or one per replica
     global_batch: instead of the experiment's batch size, or several
@@ -626,7 +632,7 @@ class Experiment(Section, kw_only=True):
     global_batch: instead of the workload's batch size
     per_replica_batch: instead of the workload's batch size
     epochs: instead of the workload's
-    steps_per_epoch: instead of the workload's; null: all batches
+    steps_per_epoch: instead of the workload's; all batches if null
     train_examples: instead of the workload's
     target: instead of the workload's
     repeats: runs of each cell, which differ by seed
@@ -653,7 +659,7 @@ class Matmul(Section, kw_only=True):
     backends: backends to measure, one device each
     products: (m, k) @ (k, n) as [m, k, n], in float32 as published
     squares: sizes n of square products (n, n) @ (n, n) on CPUs
-    accelerator_squares: likewise on GPUs and TPUs, which small products do not fill
+    accelerator_squares: sizes n of square products on GPUs and TPUs, which small ones do not fill
     precisions: of the operands of square products
     repeats: timed runs of each product
     """
