@@ -208,7 +208,7 @@ class Plan:
 
     def timings(self, *experiments: str) -> list[str]:
         """The records of the contests of some experiments, or of all, each once; from records alone, those
-        that are there."""
+        that are there, and all of bundles, which are unpacked later."""
         questions = (
             question.name
             for name in experiments or self.experiments
@@ -218,7 +218,7 @@ class Plan:
         return [
             f"<results>/contests/{name}/record.json"
             for name in dict.fromkeys(questions)
-            if not self.from_records or (folder / name / "record.json").exists()
+            if self.config["records_only"] is not True or (folder / name / "record.json").exists()
         ]
 
     def early_answers(self) -> list[str]:
