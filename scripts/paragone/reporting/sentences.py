@@ -62,7 +62,7 @@ REASONS = {
     "no_quantity": "no measured quantity corresponds to this metric",
     "no_workload": "no run of workload {}",
     "no_batch": "no run with global batch {}, but with {}",
-    "no_replicas": "no run with replicas: {}",
+    "no_replicas": "no run with replica count {}",
     "none_completed": "no run was completed: {}",
     "no_epoch": "not measured: the runs had {} epochs",
     "no_parity": "parity is not proven: no speed",
