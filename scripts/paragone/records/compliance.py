@@ -101,12 +101,12 @@ def of_contests(record: ContestsRecord) -> Iterator[Breach]:
 def at_places(breaches: Iterable[Breach], *places: str) -> list[str]:
     """Return the rules that are broken at places such as `contests[0].windows[3]`, or within them."""
     starts = tuple(f"{place}." for place in places)
-    return sorted({one.rule for one in breaches if f"{one.where}.".startswith(starts)})
+    return sorted({breach.rule for breach in breaches if f"{breach.where}.".startswith(starts)})
 
 
 def _within(where: str, breaches: Iterable[Breach]) -> Iterator[Breach]:
     """Yield breaches in a part of a record, with their keys in the whole: the part is at `where`."""
-    return (replace(one, where=f"{where}.{one.where}") for one in breaches)
+    return (replace(breach, where=f"{where}.{breach.where}") for breach in breaches)
 
 
 def _clocks(record: RunRecord) -> Iterator[Breach]:
@@ -244,9 +244,10 @@ class Violation:
 def describe(violations: list[Violation], records: int) -> str:
     """Return a line per violation, and one that counts them."""
     lines = [
-        f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}" for one in violations
+        f"{violation.file}: {violation.rule} ({violation.severity}): {violation.where}: {violation.value}"
+        for violation in violations
     ]
-    count = Counter(one.severity for one in violations)
+    count = Counter(violation.severity for violation in violations)
     counts = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
     lines.append(f"{records} records, {len(table())} rules, {len(violations)} violations: {counts}")
     return "\n".join(lines)
@@ -258,12 +259,12 @@ def write(violations: list[Violation], path: Path) -> None:
     with writing(path) as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(vars(one) for one in violations)
+        writer.writerows(vars(violation) for violation in violations)
 
 
 def by_run(violations: Iterable[Violation]) -> dict[str, list[Violation]]:
     """Group violations by run."""
     groups = defaultdict(list)
-    for one in violations:
-        groups[one.run].append(one)
+    for violation in violations:
+        groups[violation.run].append(violation)
     return groups

@@ -176,9 +176,9 @@ def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
-            here = _processes(run, measured)
-            here[run.world.rank] = process_entry.ending(here[run.world.rank], ledger.mark)
-            state = RunState(record.epochs, [*earlier, *here], ledger.seconds)
+            ranks, rank = _processes(run, measured), run.world.rank
+            ranks[rank] = process_entry.ending(ranks[rank], ledger.mark)
+            state = RunState(record.epochs, [*earlier, *ranks], ledger.seconds)
             run.checkpoints.save(epoch.epoch, engine.save, state)
     result.peak_device_bytes = engine.peak_device_memory()
     ledger.switch("other")
@@ -220,10 +220,10 @@ def warm_up(worker: Worker) -> FirstSteps | None:
 
 def _processes(run: TrainingRun, measured: _Measured) -> list[Process]:
     """Return the processes of this start; the entry of this process has what it has measured."""
-    here = [replace(process, first_epoch=measured.first_epoch) for process in run.processes]
+    ranks = [replace(process, first_epoch=measured.first_epoch) for process in run.processes]
     rank = run.world.rank
-    here[rank] = replace(here[rank], modes=measured.modes, epochs=[*measured.epochs])
-    return here
+    ranks[rank] = replace(ranks[rank], modes=measured.modes, epochs=[*measured.epochs])
+    return ranks
 
 
 def _first_steps(worker: Worker, expected: Path) -> FirstSteps:
@@ -258,24 +258,24 @@ def _epochs(
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
         mark = run.host.mark()
         ledger.switch("train")
-        during = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
+        training = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
         train_seconds = ledger.switch("other")
         activity += run.host.since(mark)
         input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
         ledger.switch("evaluate")
-        after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
+        evaluation = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
         evaluate_seconds = ledger.switch("other")
-        scores: dict[str, Any] = {f"train_{score}": _finite(during.score)}
-        scores[f"test_{score}"] = _finite(after.score)
+        scores: dict[str, Any] = {f"train_{score}": _finite(training.score)}
+        scores[f"test_{score}"] = _finite(evaluation.score)
         measured = Epoch(
             epoch=epoch,
             learning_rate=rates[0],
             steps=steps,
             train_seconds=train_seconds,
             input_seconds=input_seconds,
-            train_loss=_finite(during.loss),
+            train_loss=_finite(training.loss),
             **scores,
             evaluate_seconds=evaluate_seconds,
-            test_loss=_finite(after.loss),
+            test_loss=_finite(evaluation.loss),
         )
-        yield measured, during.loss
+        yield measured, training.loss

@@ -176,12 +176,12 @@ class _Subject:
         longer = reference.trained_on(engine, spec, batches)
         moved = engine.weights()
         engine.build = lambda *_: None  # it is built
-        again = self._train()
+        rerun = self._train()
         changes = {name: values - self.start[name] for name, values in weights.items()}
         resumed = {
             "weights": of_arrays(engine.weights(), weights, changes, FLOORS[spec.precision]),
             "metrics": of_metrics(
-                np.concatenate([_metrics(again, split) for split in ("train", "test")]),
+                np.concatenate([_metrics(rerun, split) for split in ("train", "test")]),
                 np.concatenate([_metrics(record, split) for split in ("train", "test")]),
                 counted=not spec.workload.task.numeric,
             ),
@@ -211,10 +211,10 @@ class _Subject:
         engine = self.engine
         engine.set_weights(plain.evaluated)
         tested = [*definition.tests(self.spec, self.dataset, plain.spec.epochs)]
-        after = engine.evaluate(tested, len(tested))
-        again = [[after.loss, after.score]]
+        repeated = engine.evaluate(tested, len(tested))
+        row = [[repeated.loss, repeated.score]]
         return {
-            "evaluation": np.concatenate([arrays["evaluation"], again]),
+            "evaluation": np.concatenate([arrays["evaluation"], row]),
             "dropout/looped": looped,
             **reference.dropped(engine, self.spec, self.dataset, self.start, arrays["logits"]),
         }
