@@ -15,8 +15,7 @@ from workspace import changed, make_spec
 from paragone.config.run_spec import Tuned
 from paragone.data.batches import noise_batches, train_batches
 from paragone.engines.jax import Jax
-from paragone.models.jax import MaxPool
-from paragone.models.jax_layers import compute_in
+from paragone.models.jax import MaxPool, compute_in
 from paragone.models.weights import Weights, initial
 
 DATASET = make_images(train=72)  # nine batches of 8, or of 16 four and a half

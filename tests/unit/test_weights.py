@@ -107,8 +107,8 @@ keras = import_module("keras")
 import_module("jax").config.update("jax_platforms", "cpu")  # else it asks every plug-in for devices
 nnx = import_module("flax.nnx")
 torch_weights = import_module("paragone.engines.torch_weights")
-keras_weights = import_module("paragone.models.keras_weights")
-jax_weights = import_module("paragone.models.jax_layers")
+keras_weights = import_module("paragone.models.tensorflow")
+jax_weights = import_module("paragone.models.jax")
 
 LAYERS = keras.layers
 OF_KERAS = [LAYERS.Input((4,)), LAYERS.Dense(4), LAYERS.GroupNormalization(2)]

@@ -24,8 +24,16 @@ from paragone.data.batches import Shard
 from paragone.engines import InputClock, Probe, Reports, jax_devices, warm_up
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
-from paragone.models.jax import MODELS, Embedding, MaxPool, Squares
-from paragone.models.jax_layers import compute_in, entries, require_names, weighted
+from paragone.models.jax import (
+    MODELS,
+    Embedding,
+    MaxPool,
+    Squares,
+    compute_in,
+    entries,
+    require_names,
+    weighted,
+)
 from paragone.models.weights import Weights, decayed
 from paragone.tasks import jax as tasks
 

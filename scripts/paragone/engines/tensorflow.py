@@ -20,8 +20,7 @@ from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, Reports, tensorflow_devices, warm_up
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
-from paragone.models.keras_weights import entries, layers_in, require_names
-from paragone.models.tensorflow import MODELS
+from paragone.models.tensorflow import MODELS, entries, layers_in, require_names
 from paragone.models.weights import Weights
 from paragone.tasks import check_outputs
 from paragone.tasks import tensorflow as tasks

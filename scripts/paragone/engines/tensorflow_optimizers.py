@@ -8,7 +8,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Workload
-from paragone.models.keras_weights import entries
+from paragone.models.tensorflow import entries
 from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]

@@ -1,21 +1,24 @@
-"""Layers that models in flax NNX share, and the models that the engine `jax` finds by name.
+"""Layers that models in flax NNX share, the names of their weights, and the models that `jax` finds by name.
 
 The function of a model takes the shape of one example (channels last), the number of classes and the options
 of the workload's `model` block, and returns a module from (batch, height, width, channels) to logits. Layers
-are assigned in forward order: `paragone.models.jax_layers` relies on it.
+are assigned in forward order, which `entries` relies on.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from paragone.base import plugins
+from paragone.base.errors import UserError
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -134,6 +137,143 @@ class Residual(nnx.Linear):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, use_bias=False, kernel_init=ZEROS, rngs=nnx.Rngs(0))
+
+
+# Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
+_KINDS: dict[type, tuple[str, dict[str, str]]] = {
+    nnx.Conv: ("conv", {"kernel": "kernel", "bias": "bias"}),
+    nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    Residual: ("residual_dense", {"kernel": "kernel"}),
+    nnx.LinearGeneral: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    Embedding: ("embedding", {"embeddings": "embedding"}),
+    nnx.Embed: ("embedding", {"embeddings": "embedding"}),
+    nnx.BatchNorm: (
+        "batch_norm",
+        {"gamma": "scale", "beta": "bias", "moving_mean": "mean", "moving_variance": "var"},
+    ),
+    nnx.LayerNorm: ("layer_norm", {"gamma": "scale", "beta": "bias"}),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an array becomes canonical: permuted by `axes`, a self-inverse permutation, then reshaped."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]  # the canonical one
+    native_shape: tuple[int, ...]
+
+    def canonical(self, array: jax.Array) -> np.ndarray:
+        """Return a copy of the layer's array in canonical layout."""
+        return np.array(array.transpose(self.axes).reshape(self.shape))
+
+    def native(self, array: np.ndarray) -> np.ndarray:
+        """Return a canonical array in the layout of the layer."""
+        return array.reshape([self.native_shape[axis] for axis in self.axes]).transpose(self.axes)
+
+
+def entries(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
+    """Return canonical name, variable and layout of every weight, in forward order."""
+    for index, layer in enumerate(weighted(model)):
+        kind, parts = _KINDS[type(layer)]
+        if isinstance(layer, nnx.Conv):
+            depthwise = "depthwise_" if layer.feature_group_count > 1 else ""
+            kind = f"{depthwise}conv{len(layer.kernel_size)}d"
+        for part, attribute in parts.items():
+            variable = getattr(layer, attribute)
+            if variable is not None:
+                yield f"{index}.{kind}.{part}", variable, _layout(layer, kind, part, variable)
+
+
+def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
+    """Return a variable's layout: the canonical one, except for depthwise kernels and attention heads."""
+    native_shape = variable[...].shape
+    axes = tuple(range(len(native_shape)))
+    if kind == "depthwise_conv2d" and part == "kernel":
+        axes = (0, 1, 3, 2)
+    shape = tuple(native_shape[axis] for axis in axes)
+    if isinstance(layer, nnx.LinearGeneral):
+        outputs = math.prod(layer.out_features)
+        shape = (math.prod(native_shape) // outputs, outputs) if part == "kernel" else (outputs,)
+    return Layout(axes, shape, native_shape)
+
+
+def require_names(model: nnx.Module) -> nnx.Module:
+    """Return the model. Raises `UserError` if a weight has no canonical name."""
+    names = {id(variable) for _, variable, _ in entries(model)}
+    for path, variable in nnx.iter_graph(model):
+        if isinstance(variable, nnx.Param) and id(variable) not in names:
+            raise UserError(
+                f"model: weight {'.'.join(map(str, path))!r} belongs to a layer whose weights the project "
+                f"cannot name; use {', '.join(sorted({kind.__name__ for kind in _KINDS}))}"
+            )
+    return model
+
+
+def weighted(module: Any) -> Iterator[Any]:
+    """Yield the layers that have weights, in forward order."""
+    if type(module) in _KINDS:
+        yield module
+    elif isinstance(module, nnx.List):
+        for child in module:
+            yield from weighted(child)
+    elif isinstance(module, nnx.Module):
+        for child in vars(module).values():
+            yield from weighted(child)
+
+
+# By class of a layer, the attribute that multiplies inputs with a kernel, before the bias is added.
+_PRODUCTS: dict[type, str] = {nnx.Conv: "conv_general_dilated", nnx.Linear: "dot_general"}
+
+
+def compute_in(layers: Iterable[Any], precision: str) -> None:
+    """Make the layers compute in a precision; their variables keep theirs.
+
+    In bfloat16 the gradients of biases are still summed in float32, as TensorFlow and PyTorch do. On a CPU
+    XLA would add up the cotangents in bfloat16, with an error of a tenth of a random gradient: before batch
+    norm, where the sum should be 0, biases would drift, and running means lag behind them.
+    """
+    for layer in layers:
+        layer.dtype = jnp.dtype(precision)
+        if precision == "bfloat16" and getattr(layer, "bias", None) is not None:
+            for kind, attribute in _PRODUCTS.items():
+                if isinstance(layer, kind):
+                    _sum_in_float32(layer, attribute)
+
+
+def _sum_in_float32(layer: Any, attribute: str) -> None:
+    """Take the bias's gradient from the product's output, and none where the layer adds the bias."""
+    promote, product = layer.promote_dtype, getattr(layer, attribute)
+    bias_of_call: list[jax.Array] = []  # between the two calls of one forward pass
+
+    def promoted(arrays: tuple, **options: Any) -> tuple:
+        inputs, kernel, bias = arrays
+        bias_of_call[:] = [bias]
+        return promote((inputs, kernel, jax.lax.stop_gradient(bias)), **options)
+
+    def multiplied(*arrays: Any, **options: Any) -> jax.Array:
+        return _with_gradient(product(*arrays, **options), bias_of_call.pop())
+
+    layer.promote_dtype = promoted
+    setattr(layer, attribute, multiplied)
+
+
+@jax.custom_vjp
+def _with_gradient(outputs: jax.Array, bias: jax.Array) -> jax.Array:
+    """Return the outputs; the backward pass also gives the gradient of a bias that is added to them."""
+    return outputs
+
+
+def _forward_of_sum(outputs: jax.Array, bias: jax.Array) -> tuple[jax.Array, None]:
+    return outputs, None
+
+
+def _backward_of_sum(_: None, cotangents: jax.Array) -> tuple[jax.Array, jax.Array]:
+    axes = tuple(range(cotangents.ndim - 1))
+    return cotangents, cotangents.sum(axes, dtype=jnp.float32)
+
+
+_with_gradient.defvjp(_forward_of_sum, _backward_of_sum)
 
 
 MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend("models/jax.py", {"mlp": mlp})

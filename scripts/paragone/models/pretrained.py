@@ -96,10 +96,10 @@ def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, fol
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     # Imported here: TensorFlow is needed only when there is something to convert.
-    from paragone.models import keras_weights
+    from paragone.models import tensorflow
 
     with store.building(target) as aside:
-        arrays: dict[str, Any] = keras_weights.read(model, path)
+        arrays: dict[str, Any] = tensorflow.read(model, path)
         np.savez(aside / "weights.npz", **arrays)
         file = (target / "weights.npz").relative_to(folder).as_posix()
         published = {"file": file, "sha256": sha256, "origin": origin}

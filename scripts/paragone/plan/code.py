@@ -17,16 +17,15 @@ PROJECT = plugins.LIBRARY.parents[1]
 _SPECIFICATION = "base tasks config/run_spec.py config/schedules.py config/engines.py"
 _TRAINING = (
     f"{_SPECIFICATION} data/__init__.py data/augmentation.py data/batches.py data/random_streams.py "
-    "models/__init__.py models/jax.py models/jax_layers.py models/keras_weights.py models/tensorflow.py "
-    "models/torch.py models/weights.py config/expand.py machine engines parity workers training "
-    "records/run_record.py "
+    "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
+    "config/expand.py machine engines parity workers training records/run_record.py "
     "records/run_metrics.py records/parity_reports.py ../launch.py ../train.py ../probe.py"
 )
 _ANALYSIS = "base tasks config records analysis ../collect.py"
 # Rooms of scripts/paragone/ and files in them, by group.
 GROUPS = {
     "data": f"{_SPECIFICATION} config/datasets.py data models/__init__.py models/pretrained.py "
-    "models/weights.py models/keras_weights.py records/data_summary.py ../fetch.py ../serialize.py",
+    "models/weights.py models/tensorflow.py records/data_summary.py ../fetch.py ../serialize.py",
     "training": _TRAINING,
     "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
     "measuring": f"{_TRAINING} microbenchmarks records/measurements.py ../measure_products.py",
