@@ -1,7 +1,4 @@
-"""What a config asks for: the project's own plan, and the number of jobs of each rule that follows from it.
-
-tests/unit/test_plan_of_calls.py holds the one count made by hand.
-"""
+"""What a config asks for: the project's own plan, and the jobs of each rule that follow from it."""
 
 import copy
 import os
