@@ -88,8 +88,9 @@ def test_the_first_answer_is_of_speeds_alone():
     table = windows({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
     table["contest_seconds"] = 21.0
     table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
-    (answer,) = of_contests("Which?", table, LABELS).answers
+    (answer,) = of_contests("Which?", table, LABELS, "jax").answers
     assert (answer.lead, answer.picture.sample) == ("Which?", "3 contests")
+    assert answer.picture.baseline == "JAX"
     speeds = {one.label: one.speed for one in answer.picture.variants}
     assert speeds == {"PyTorch": 100.5, "JAX": 50.25}
     assert answer.cautions[0].startswith("BUSY MACHINE")

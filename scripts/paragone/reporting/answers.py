@@ -229,10 +229,11 @@ def of_contests(
 ) -> AnsweredQuestion:
     """Return what the contests of an experiment say of speeds, before its runs are trained.
 
-    `rounds` is the table of their windows.
+    `rounds` is the table of their windows; `baseline` is a backend.
     """
     rows = pairwise.verdicts(rounds, labels).assign(family="primary", machine="")
-    tables = Tables("", title, rounds, rows, rounds=rounds, labels=labels, baseline=baseline)
+    base = labels.get(baseline, baseline)
+    tables = Tables("", title, rounds, rows, rounds=rounds, labels=labels, baseline=base)
     best = [answer for group in _groups(rows, _GROUP) if (answer := _best(tables, group))]
     return AnsweredQuestion(BEST, best or [Answer("No contest times two of its variants.", title)])
 
