@@ -12,8 +12,8 @@ from paragone.base.jobs import Job, read_job
 from paragone.base.processes import end_process, take_environment
 from paragone.base.typed_json import Count, typed, write
 from paragone.config.run_spec import Backend, Operands
+from paragone.machine.process_entry import Measuring
 from paragone.microbenchmarks.products.measure import measure_all, not_tried
-from paragone.microbenchmarks.program import Measuring
 from paragone.records.measurements import Products
 
 

@@ -15,7 +15,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.processes import removed_variables
-from paragone.machine import hardware
+from paragone.machine import hardware, limits
+from paragone.machine.activity import HostWatch
 from paragone.records.run_record import GitState, Load, MeasuringProcess, Memory, Process
 
 PACKAGES = (
@@ -51,6 +52,19 @@ def at_start() -> MeasuringProcess:
         git=git_state(),
         load=Load(before=os.getloadavg()[0]),
     )
+
+
+class Measuring:
+    """This process while it measures: at most `threads` cores, and what other processes do."""
+
+    def __init__(self, threads: int) -> None:
+        self._host = HostWatch([os.getpid()])
+        self.threads = limits.claim_cores(threads)
+        self._process = replace(at_start(), threads=self.threads)
+
+    def stop(self) -> MeasuringProcess:
+        """Return the process as the result holds it. Call it right after the work."""
+        return replace(self._process, load=replace(self._process.load, life=self._host.life()))
 
 
 def peak_memory(peak_device_bytes: int | None) -> Memory:
