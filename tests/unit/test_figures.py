@@ -414,15 +414,6 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     assert not median["extrapolated"]
 
 
-def test_values_are_drawn_once_each_and_side_by_side(drawings, shown):
-    (axes,) = drawings["epoch_time"].figure("epoch_time", "mirrored_mobilenet").axes
-    drawn = shown["epoch_time"][shown["epoch_time"]["kind"].isin(["published", "median"])]
-    marked = [line.get_xydata() for line in axes.lines if line.get_marker() != "None"]
-    points = [point for each in marked for point in each if not np.isnan(point[1])]
-    assert sorted(y for _, y in points) == pytest.approx(sorted(drawn["value"]))
-    assert len({round(x, 3) for x, _ in points}) == len(points)
-
-
 # Variants relative to the baseline
 
 CELLS = [("torch", None, 1e3), ("torch", TUNED, 2e3), ("tensorflow-mirrored", None, 1.5e3)]

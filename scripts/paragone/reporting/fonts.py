@@ -10,56 +10,32 @@ from matplotlib.font_manager import findfont, findSystemFonts, fontManager
 from matplotlib.ft2font import FT2Font
 
 OWN = "DejaVu Sans"  # comes with matplotlib: the same glyphs on every machine
-# Debian's package with a font of a script, by the first word of its characters' names.
-_PACKAGES = dict.fromkeys(
-    ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH"),
-    "fonts-noto-cjk",
-)
-_SYMBOLS, _OTHERS = "fonts-symbola", "fonts-noto-core"
-_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp")  # Unicode's categories without a glyph of their own
-_SELECTORS = range(0xFE00, 0xFE10)  # they choose among the forms of the character before
+# Categories of Unicode without a glyph of their own.
+_INVISIBLE = ("Cc", "Cf", "Mn", "Zs", "Zl", "Zp")
 
 
 def use_fonts_for(texts: Iterable[str]) -> list[Path]:
-    """Let figures draw these texts with further fonts where `OWN` lacks characters; the files of these fonts.
+    """Let figures draw these texts with further fonts where `OWN` lacks characters; return their files.
 
-    Prints a notice that names the scripts for which this machine has no font, and the packages that do.
+    Prints a notice with the characters for which this machine has no font.
     """
     drawn = {one for one in set("".join(texts)) if unicodedata.category(one) not in _INVISIBLE}
-    lacking = drawn - {*map(chr, _SELECTORS)} - _characters(findfont(OWN))
+    lacking = drawn - _characters(findfont(OWN))
     files: list[Path] = []
     for file in sorted(findSystemFonts(), key=_rank) if lacking else ():
-        if not lacking:
-            break
-        if found := lacking & _characters(file):
+        if lacking & _characters(file):
             fontManager.addfont(file)
             files.append(Path(file))
-            lacking -= found
+            lacking -= _characters(file)
     if lacking:
-        named = {_script(one): package_of(one) for one in sorted(lacking)}
         print(
-            f"notice: no font of this machine has {', '.join(named)}; these characters are drawn as boxes: "
-            f"install {' and '.join(dict.fromkeys(named.values()))}, and draw the figures again",
+            f"notice: no font of this machine has {''.join(sorted(lacking))}; these characters are drawn as "
+            "boxes: install fonts-noto-core and fonts-noto-cjk, or a font that has them, and draw again",
             flush=True,
         )
-    rcParams["font.family"] = [
-        OWN,
-        *dict.fromkeys(FT2Font(str(file)).family_name for file in files),
-    ]
+    families = dict.fromkeys(FT2Font(str(file)).family_name for file in files)
+    rcParams["font.family"] = [OWN, *families]
     return files
-
-
-def package_of(character: str) -> str:
-    """The package of Debian and Ubuntu that has a font with a character."""
-    symbol = unicodedata.category(character).startswith("S")
-    return _PACKAGES.get(_script(character).split(" ")[0], _SYMBOLS if symbol else _OTHERS)
-
-
-def _script(character: str) -> str:
-    """The first words of a character's name, which name its script; "emoji and symbols" for these."""
-    if unicodedata.category(character).startswith("S"):
-        return "emoji and symbols"
-    return unicodedata.name(character, "unnamed").split(" ")[0]
 
 
 def _rank(file: str) -> tuple[bool, bool, bool, str]:
@@ -71,7 +47,7 @@ def _rank(file: str) -> tuple[bool, bool, bool, str]:
 
 @cache
 def _characters(file: str) -> frozenset[str]:
-    """The characters that matplotlib can draw from a font; none of one that is colored or unreadable."""
+    """Return what matplotlib can draw from a font; nothing of one that is colored or unreadable."""
     try:
         font = FT2Font(file)
     except (OSError, RuntimeError):
