@@ -33,7 +33,7 @@ class NoRuns(Missing):
 
 
 @dataclass(frozen=True)
-class Cell:
+class Counterpart:
     """Completed runs that differ only by seed, their epochs, and the published protocol."""
 
     runs: pd.DataFrame
@@ -47,25 +47,25 @@ class Cell:
 
     @property
     def reached(self) -> int:
-        """Epochs that every run has."""
+        """The number of epochs that every run has."""
         return int(self.runs["epochs"].min())
 
     def epoch_of(self, row: Row) -> int:
-        """The epoch of a published row, or the last one if the runs end before."""
+        """Return the epoch of a published row, or the last one if the runs end before."""
         return min(self.reached, row.epoch or self.reached)
 
     def at(self, row: Row) -> pd.DataFrame:
-        """The runs after the epoch of a published row, by seed."""
+        """Return the epoch of a published row of every run, by seed."""
         return self.epochs[self.epochs["epoch"] == self.epoch_of(row)].set_index("seed")
 
     def whole_epochs(self) -> bool:
-        """Whether the epochs are as long as the published ones, except for a last partial batch."""
+        """Return whether the epochs are as long as the published ones, but for a last partial batch."""
         published = self.protocol.epoch_examples
         shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
         return published is None or bool(shortest > published)
 
     def other_model(self) -> list[Reason]:
-        """Settings of the model that differ from the published ones."""
+        """Return the settings of the model that differ from the published ones."""
         measured = settings(self.runs["model_settings"].iloc[0])
         return [
             ("model", key, measured.get(key, "not set"), value)
@@ -74,20 +74,20 @@ class Cell:
         ]
 
     def other_input(self) -> list[Reason]:
-        """The shape of an input, if it differs from the published one."""
+        """Return the shape of an input, if it differs from the published one."""
         measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
         return [] if published in ("", measured) else [("input_shape", measured, published)]
 
     def differences(self, row: Row, *, any_length: bool = False) -> list[Reason]:
-        """How the data and the protocol of the runs differ from the published ones.
+        """Return how the data and the protocol of the runs differ from the published ones.
 
         `any_length`: ignore the length of the epochs.
         """
         reasons: list[Reason] = [("synthetic",)] if self.synthetic else []
         published = self.protocol.batch_of(row)
         if published is not None:
-            others = sorted(set(self.runs["global_batch"]) - {published})
-            reasons += [("global_batch", batch, published) for batch in others]
+            batches = sorted(set(self.runs["global_batch"]) - {published})
+            reasons += [("global_batch", batch, published) for batch in batches]
         reasons += [
             ("precision", name) for name in sorted(set(self.runs["precision"]) - {"float32"})
         ]
@@ -105,54 +105,54 @@ class Cell:
         return [("epoch_examples", shortest, whole)]
 
     def other_replicas(self, row: Row) -> list[Reason]:
-        """How the replicas differ from the published ones; empty if they do not."""
+        """Return how the replicas differ from the published ones; empty if they do not."""
         count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
         if published in (None, count):
             return []
-        each = (self.protocol.batch_of(row) or 0) // published
+        of_source = (self.protocol.batch_of(row) or 0) // published
         here = self.runs["per_replica_batch"].iloc[0]
-        return [("replicas", count, here, published, each)]
+        return [("replicas", count, here, published, of_source)]
 
     def caveats(self, row: Row) -> list[Reason]:
-        """Differences that leave an outcome comparable, but that a reader must know of."""
+        """Return the differences that leave an outcome comparable, but that a reader must know."""
         editions = sorted(set(self.runs["data_edition"]) - {"official", "synthetic"})
         return [*self.other_replicas(row), *(("edition", name) for name in editions)]
 
 
 def pick(
     row: Row, protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame, *, exact: bool
-) -> Cell:
-    """The cell among `runs` (of one backend and machine) that is compared with `row`.
+) -> Counterpart:
+    """Pick the runs, among those of one backend and machine, that are compared with `row`.
 
-    Unless `exact`, a single other batch size replaces the published one, and the nearest number of
-    replicas the published number: `Cell.differences` and `Cell.caveats` report it. Raises `Missing`.
+    Unless `exact`, a single other batch size replaces the published one, and the nearest number of replicas
+    the published number, which `differences` and `caveats` of the counterpart report. Raises `Missing`.
     """
     # Masks until the end: a selection copies every column of a wide table.
-    found = runs["workload"] == protocol.workload
-    if not found.any():
+    mask = runs["workload"] == protocol.workload
+    if not mask.any():
         raise NoRuns("no_workload", protocol.workload)
     batch = protocol.batch_of(row)
-    sizes = sorted(set(runs.loc[found, "global_batch"]))
+    sizes = sorted(set(runs.loc[mask, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
-        found &= runs["global_batch"] == batch
-        if not found.any():
+        mask &= runs["global_batch"] == batch
+        if not mask.any():
             raise NoRuns("no_batch", batch, sizes)
     if protocol.replicas is not None:
-        found = _with_replicas(runs, found, protocol.replicas, exact)
-    completed = runs[found & (runs["status"] == "completed")]
+        mask = _with_replicas(runs, mask, protocol.replicas, exact)
+    completed = runs[mask & (runs["status"] == "completed")]
     if completed.empty:
-        raise NoRuns("none_completed", run_states.not_completed(runs[found]))
-    return Cell(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
+        raise NoRuns("none_completed", run_states.not_completed(runs[mask]))
+    return Counterpart(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 
-def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: bool) -> pd.Series:
-    """The mask of those `found` that have the published number of replicas, or the nearest number."""
-    same = found & (runs["replicas"] == replicas)
-    completed = found & (runs["status"] == "completed")
-    if exact or not completed.any() or (same & completed).any():
-        if exact and not same.any():
+def _with_replicas(runs: pd.DataFrame, mask: pd.Series, replicas: int, exact: bool) -> pd.Series:
+    """Narrow a mask to runs that have the published number of replicas, or the nearest number."""
+    equal = mask & (runs["replicas"] == replicas)
+    completed = mask & (runs["status"] == "completed")
+    if exact or not completed.any() or (equal & completed).any():
+        if exact and not equal.any():
             raise NoRuns("no_replicas", replicas)
-        return same if same.any() else found
+        return equal if equal.any() else mask
     counts = set(runs.loc[completed, "replicas"])
     nearest = min(counts, key=lambda count: (abs(count - replicas), count))
     return completed & (runs["replicas"] == nearest)
@@ -162,12 +162,12 @@ def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: b
 class Quantity:
     """How to measure a published metric.
 
-    `measure`: values by seed. `hardware`: the kind of reason to give where the metric depends on the machine
-    as much as on the method, else empty. `exact`: it requires the published batch and replicas. `unit`: of
-    the values. `any_length`: it does not depend on the length of the epochs.
+    `measure`: returns values by seed. `hardware`: the kind of reason to give where the metric depends on the
+    machine as much as on the method, else empty. `exact`: the published batch and replicas are required.
+    `unit`: that of the values. `any_length`: the length of the epochs does not matter.
     """
 
-    measure: Callable[[Cell, Row], pd.Series]
+    measure: Callable[[Counterpart, Row], pd.Series]
     hardware: str = ""
     exact: bool = False
     digits: int = 4
@@ -175,50 +175,53 @@ class Quantity:
     needs_epoch: bool = False
     any_length: bool = False
 
-    def values(self, cell: Cell, row: Row) -> pd.Series:
-        """The measured values by seed. Raises `Missing` if the runs end before the row's epoch."""
+    def values(self, cell: Counterpart, row: Row) -> pd.Series:
+        """Return the measured values by seed. Raise `Missing` if the runs end before the row's epoch."""
         if row.epoch is not None and not row.final and cell.reached < row.epoch:
             raise Missing("no_epoch", cell.reached)
         return self.measure(cell, row).astype("float64")
 
-    def remark(self, cell: Cell, row: Row) -> Reason:
-        """Which value was measured, if it is not that of the published epoch; empty if it is."""
+    def remark(self, cell: Counterpart, row: Row) -> Reason:
+        """Return which value was measured, if it is not that of the published epoch; empty if it is."""
         if self._short(cell, row):
             return ("at_epoch", cell.reached)
         if self is QUANTITIES["epoch_time"] and _extrapolated(cell, row):
             return ("extrapolated",)
         return ()
 
-    def obstacles(self, cell: Cell, row: Row) -> list[Reason]:
-        """Why the value cannot be compared with the published one; empty if it can."""
+    def obstacles(self, cell: Counterpart, row: Row) -> list[Reason]:
+        """Return why the value cannot be compared with the published one; empty if it can."""
         reasons = cell.differences(row, any_length=self.any_length)
         if self._short(cell, row):
             reasons.insert(0, ("epochs", cell.reached, row.epoch))
         return reasons + ([(self.hardware,)] if self.hardware else [])
 
-    def _short(self, cell: Cell, row: Row) -> bool:
+    def _short(self, cell: Counterpart, row: Row) -> bool:
         return row.epoch is not None and cell.reached < row.epoch
 
 
-def _of_run(column: str) -> Callable[[Cell, Row], pd.Series]:
+def _of_run(column: str) -> Callable[[Counterpart, Row], pd.Series]:
     return lambda cell, row: cell.runs.set_index("seed")[column]
 
 
-def _step_time(cell: Cell, row: Row) -> pd.Series:
+def _step_time(cell: Counterpart, row: Row) -> pd.Series:
     rows = cell.at(row)
     return 1000 * rows["train_seconds"] / rows["steps"].astype("float64")
 
 
-def _training_time(cell: Cell, row: Row) -> pd.Series:
+def _training_time(cell: Counterpart, row: Row) -> pd.Series:
     runs = cell.runs.set_index("seed")
     if cell.protocol.training_time == "fit call":
         return runs[FIT].sum(axis=1, min_count=len(FIT))
     return runs["end_to_end_seconds"]
 
 
-def epoch_seconds(cell: Cell) -> pd.Series:
-    """Seconds per published epoch, by seed: the mean of those after the first if they were as long,
-    otherwise the time of its examples at the steady throughput of the run."""
+def epoch_seconds(cell: Counterpart) -> pd.Series:
+    """Return the seconds per published epoch, by seed.
+
+    This is the mean of the epochs after the first if they were as long, otherwise the time that the examples
+    of one take at the steady throughput of the run.
+    """
     runs = cell.runs.set_index("seed")
     if cell.whole_epochs():
         later = cell.epochs[~cell.epochs["first_of_process"]]
@@ -226,20 +229,20 @@ def epoch_seconds(cell: Cell) -> pd.Series:
     return cell.protocol.epoch_examples / _steady(cell)
 
 
-def _steady(cell: Cell, row: Row | None = None) -> pd.Series:
+def _steady(cell: Counterpart, row: Row | None = None) -> pd.Series:
     """Return steady examples/s by seed; of runs that contests timed one value, that of their contests."""
     runs = cell.runs.set_index("seed")
     speeds = runs["steady_examples_per_second"]
     return speeds[(runs["steady_source"] == OF_EPOCHS) | ~speeds.duplicated()]
 
 
-def _epoch_time(cell: Cell, row: Row) -> pd.Series:
+def _epoch_time(cell: Counterpart, row: Row) -> pd.Series:
     if row.epoch is not None:
         return cell.at(row)["train_seconds"]
     return epoch_seconds(cell)
 
 
-def _extrapolated(cell: Cell, row: Row) -> bool:
+def _extrapolated(cell: Counterpart, row: Row) -> bool:
     return row.epoch is None and not cell.whole_epochs()
 
 

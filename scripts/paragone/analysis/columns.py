@@ -17,12 +17,12 @@ TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
 
 
 def typed(*columns: tuple[str, str]) -> dict[str, str]:
-    """Column -> type, of types and the columns that have it."""
+    """Expand pairs of a type and its columns to a mapping from column to type."""
     return {name: kind for kind, names in columns for name in names.split()}
 
 
 def of_metrics(prefix: str = "") -> str:
-    """The names of the columns of the metrics of all tasks, for both splits."""
+    """Return the names of the columns of the metrics of all tasks, for both splits."""
     return " ".join(f"{prefix}{split}_{name}" for split in ("train", "test") for name in METRICS)
 
 
@@ -87,7 +87,7 @@ PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 
 def columns_of_spec(spec: Spec) -> dict[str, Any]:
-    """Return the columns that say which cell a run or a variant is of, and its seed."""
+    """Return the columns that say to which cell a run or a variant belongs, and its seed."""
     return {
         **dict(cell(spec)),
         "device": spec.backend.device,
@@ -104,7 +104,7 @@ def is_proven(record: RunRecord | Contestant, parity: Parity) -> bool | None:
 
 
 def machine_label(process: Process | MeasuringProcess) -> str:
-    """The host of a process, what is in it, and its fingerprint: no two machines have the same label."""
+    """Return the host of a process, its hardware and its fingerprint: a label that no other machine has."""
     machine = process.machine
     cores = "1 core" if process.cores == 1 else f"{process.cores} cores"
     parts = ", ".join([machine.processor, cores, *machine.named_accelerators()])
@@ -112,7 +112,7 @@ def machine_label(process: Process | MeasuringProcess) -> str:
 
 
 def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
-    """The columns on one process, its machine and what else ran there.
+    """Return the columns on one process, its machine and what else ran there.
 
     Runs are kept apart by `machine`; readers are shown `machine_name`, which a bundle replaces by its label.
     """
@@ -133,6 +133,6 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
 
 
 def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
-    """The columns on what others did: the largest of their shares, and whether it is too much."""
+    """Return the largest CPU share of other processes, and `busy`, whether it exceeds the isolation limit."""
     share = combined(max, shares)
     return {"other_cpu_share": share, "busy": None if share is None else share > limit("isolation")}

@@ -73,7 +73,7 @@ def find(
             )
             for experiment, name, breach in rows
         },
-        key=lambda one: (one.experiment, order.index(one.rule), one.run, one.where, one.value),
+        key=lambda row: (row.experiment, order.index(row.rule), row.run, row.where, row.value),
     )
     return checked
 

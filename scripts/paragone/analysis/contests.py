@@ -46,7 +46,7 @@ COLUMNS = {
 
 
 def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -> pd.DataFrame:
-    """One row per window; a variant without one, because it failed or was not in parity, has one row.
+    """Return one row per window; a variant without one, because it failed, has one row.
 
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
@@ -55,18 +55,18 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     for record in records:
         broken = [*of_contests(record)]
         for at, contest in enumerate(record.contests):
-            about = {"contest": at + 1, "experiment": experiment}
+            numbers = {"contest": at + 1, "experiment": experiment}
             for index in range(len(contest.contestants)):
-                rows += _rows(record, at, index, about, parity, broken)
-    made = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
-    return made.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
+                rows += _rows(record, at, index, numbers, parity, broken)
+    frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
+    return frame.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 
 def _rows(
     record: ContestsRecord,
     at: int,
     index: int,
-    about: dict[str, Any],
+    numbers: dict[str, Any],
     parity: Parity,
     broken: list[Breach],
 ) -> Iterator[dict[str, Any]]:
@@ -76,7 +76,7 @@ def _rows(
     proven = is_proven(contestant, parity)
     process = next(iter(contestant.processes), None)
     shared = {
-        **about,
+        **numbers,
         "contest_seconds": contest.seconds,
         "started": contest.started,
         "run": record.question,
@@ -93,20 +93,19 @@ def _rows(
     if process:
         columns = columns_of_process(process)
         shared |= {name: columns[name] for name in ("machine", "machine_name")}
-    own = [
+    windows = [
         (place, window)
         for place, window in enumerate(contest.windows)
         if window.contestant == index
     ]
-    where = f"contests[{at}]"
-    places = [f"{where}.contestants[{index}]", f"{where}.seconds"]
-    if not own:
-        yield shared | {"violations": " ".join(at_places(broken, *places))}
+    where = f"contests[{at}].contestants[{index}]"
+    if not windows:
+        yield shared | {"violations": " ".join(at_places(broken, where))}
         return
     # The start of an epoch is the same in each window: its median is less noisy than each.
-    first = median(window.first for _, window in own)
-    for place, window in own:
-        rules = at_places(broken, *places, f"{where}.windows[{place}]")
+    first = median(window.first for _, window in windows)
+    for place, window in windows:
+        rules = at_places(broken, where, f"contests[{at}].windows[{place}]")
         host = window.host
         lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
         total = host.busy + host.idle + host.stolen
@@ -128,7 +127,7 @@ def _rows(
 
 
 def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:
-    """By contest, the median over its rounds of log(first / second speed).
+    """Return by contest the median over its rounds of log(first / second speed).
 
     `first`, `second`: the windows of two variants. A round that only one of them has is left out.
     """
@@ -143,13 +142,13 @@ def with_speeds(runs: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     Runs of such a cell have no other speed, also where the contests have none.
     """
     keys, speed = [*CELL, *SETTING], "steady_examples_per_second"
-    known = rounds.dropna(subset="examples_per_second")
-    by_contest = known.groupby([*keys, "contest"])["examples_per_second"].median()
-    timed = by_contest.groupby(keys).median().rename("timed").reset_index()
-    found = runs[keys].merge(timed, how="left", on=keys)["timed"].set_axis(runs.index)
+    windows = rounds.dropna(subset="examples_per_second")
+    by_contest = windows.groupby([*keys, "contest"])["examples_per_second"].median()
+    medians = by_contest.groupby(keys).median().rename("median").reset_index()
+    timed = runs[keys].merge(medians, how="left", on=keys)["median"].set_axis(runs.index)
     cells = pd.MultiIndex.from_frame(rounds[CELL])
     in_contests = pd.MultiIndex.from_frame(runs[CELL]).isin(cells)
     return runs.assign(
-        steady_examples_per_second=found.where(in_contests, runs[speed]),
+        steady_examples_per_second=timed.where(in_contests, runs[speed]),
         steady_source=runs["steady_source"].mask(in_contests, OF_CONTESTS),
     )

@@ -22,7 +22,7 @@ SETTING = ["data_source", "data_edition", "machine"]
 
 
 def shares_cores(runs: pd.DataFrame) -> bool:
-    """Whether the replicas of these runs share the cores of one machine."""
+    """Return whether the replicas of these runs share the cores of one machine."""
     one_machine = not (runs["machines"] > 1).any()
     cpu = (runs["device"].dropna() == "cpu").all()  # a record that cannot be read names none
     return bool(one_machine and cpu)
@@ -46,7 +46,7 @@ class Series:
 
     @cached_property
     def measured(self) -> pd.DataFrame:
-        """The completed runs: the only ones that enter a median."""
+        """The completed runs, the only ones that enter a median."""
         return self.runs[self.runs["status"] == "completed"]
 
     @property
@@ -66,7 +66,7 @@ class Series:
 
     @property
     def work(self) -> str:
-        """What its runs do, in words: "fashion-cnn, batch 128"."""
+        """The work of its runs, in words: "fashion-cnn, batch 128"."""
         return f"{self.workload}, batch {self.global_batch:,}"
 
     @property
@@ -80,11 +80,11 @@ class Series:
         epochs of the completed runs, by seed."""
         if self.unit == RUN:
             return self.measured.set_index("seed")["steady_examples_per_second"].dropna()
-        known = self.windows.dropna(subset="examples_per_second")
-        return known.groupby(CONTEST)["examples_per_second"].median()
+        timed = self.windows.dropna(subset="examples_per_second")
+        return timed.groupby(CONTEST)["examples_per_second"].median()
 
-    def named(self, values: pd.Series) -> pd.Series:
-        """Values by seed, by the names of the runs instead; values by contest, by record and number."""
+    def by_name(self, values: pd.Series) -> pd.Series:
+        """Return values by seed by the names of the runs instead; those by contest by record and number."""
         if values.index.name != CONTEST:
             return values.rename(self.measured.set_index("seed")["run"])
         record = self.windows["run"].iloc[0]
@@ -94,7 +94,7 @@ class Series:
 def series_of(
     runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
 ) -> list[Series]:
-    """The series of an experiment's runs, in the order of `labels`, then of backend name.
+    """Return the series of an experiment's runs, in the order of `labels`, then of backend name.
 
     `rounds`: the table that has their windows in contests. Runs of a series differ only by seed. A label is
     that of the backend, followed by whatever distinguishes its series, and by the replicas if they differ
@@ -113,21 +113,21 @@ def by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     if len(set(runs["machine"].dropna())) <= 1:
         yield (names.iloc[0] if len(names) else ""), runs
         return
-    for _, same in runs.groupby("machine", sort=True):
-        yield same["machine_name"].iloc[0], same
+    for _, part in runs.groupby("machine", sort=True):
+        yield part["machine_name"].iloc[0], part
 
 
 def sweeps_of(
     runs: pd.DataFrame, labels: dict[str, str], *apart: str, rounds: pd.DataFrame | None = None
 ) -> list[Series]:
-    """All cells of a backend on one machine and edition as one series: a column of a comparison.
+    """Return all cells of a backend on one machine and edition as one series: a column of a comparison.
 
     Its runs differ in batch, and in replicas and workload unless these are kept `apart`: select a cell
     before computing a median. `workload` is that of the first run.
     """
-    found = _grouped(runs, labels, [*apart, "backend", *SETTING], rounds)
+    sweeps = _grouped(runs, labels, [*apart, "backend", *SETTING], rounds)
     cells = series_of(runs, labels, rounds)
-    return cells if len(cells) == len(found) else found  # one cell each: name it
+    return cells if len(cells) == len(sweeps) else sweeps  # a sweep of one cell is named after it
 
 
 def _grouped(
@@ -141,9 +141,9 @@ def _grouped(
     order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
     groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
-    named = [key for key in keys if key not in ("backend", *_USUAL)]
-    counts = runs.groupby("backend", dropna=False)[named].nunique(dropna=False).max()
-    shown = [key for key in named if counts[key] > 1]
+    able = [key for key in keys if key not in ("backend", *_USUAL)]
+    counts = runs.groupby("backend", dropna=False)[able].nunique(dropna=False).max()
+    shown = [key for key in able if counts[key] > 1]
     if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
         shown.insert(0, "replicas")
     variants = _variants(runs["workload"])
@@ -159,34 +159,34 @@ def _grouped(
         details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
         name = labels.get(first["backend"], first["backend"])
         label = _with(name, [variant, *details] if variant else details)
-        own = [part.reset_index(drop=True)]
+        tables = [part.reset_index(drop=True)]
         if windows is not None:
-            same = windows[keys].astype(str).eq(first[keys].astype(str)).all(axis=1)
-            own.append(windows[same].reset_index(drop=True))
-        result.append(Series(label, _with(name, details), *cell, number, *own))
+            mask = windows[keys].astype(str).eq(first[keys].astype(str)).all(axis=1)
+            tables.append(windows[mask].reset_index(drop=True))
+        result.append(Series(label, _with(name, details), *cell, number, *tables))
     return result
 
 
 def _filled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that name no edition or machine, with those of the others if these share one."""
-    for known in (
+    """Fill in edition and machine of rows that name none, if all others share one."""
+    for columns in (
         ["dataset", "data_source", "data_edition"],
         ["machine", "machine_name"],
         ["precision"],
         ["tuning"],
     ):
-        values = rows[known].drop_duplicates().dropna()
+        values = rows[columns].drop_duplicates().dropna()
         if len(values) == 1:
             rows = rows.fillna(values.iloc[0].to_dict())
     return rows
 
 
 def _variants(workloads: pd.Series) -> dict[str, str]:
-    """The part of each workload's name that follows the words which all of them begin with."""
-    words = {name: name.split("-") for name in sorted(set(workloads))}
-    places = zip(*words.values(), strict=False)
-    same = len(list(takewhile(lambda place: len(set(place)) == 1, places)))
-    return {name: " ".join(parts[same:]) for name, parts in words.items()}
+    """Return the part of each workload's name that follows the words with which all of them begin."""
+    names = {name: name.split("-") for name in sorted(set(workloads))}
+    places = zip(*names.values(), strict=False)
+    shared = len(list(takewhile(lambda place: len(set(place)) == 1, places)))
+    return {name: " ".join(parts[shared:]) for name, parts in names.items()}
 
 
 def _with(name: str, details: list[str]) -> str:
@@ -194,12 +194,12 @@ def _with(name: str, details: list[str]) -> str:
 
 
 def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:
-    """Whether a run is in float32, as installed; what a label does not say."""
+    """Return whether a run is in float32 and as installed, which labels leave out."""
     return all(pd.isna(run[key]) or run[key] == _USUAL[key] for key in keys)
 
 
 def _detail(key: str, run: pd.Series) -> str:
-    """What a label says of a key in which the series of a backend differ."""
+    """Return the text of a label on a key in which the series of a backend differ."""
     value = run[key]
     if pd.isna(value):
         return "no data read"

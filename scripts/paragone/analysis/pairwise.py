@@ -12,7 +12,7 @@ import pandas as pd
 
 from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
-from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
+from paragone.analysis.metrics import CRITERIA, OPTIONAL, Criterion, criterion
 from paragone.analysis.statistics import ALPHA, LEAST_FAMILY, Effects, holm
 from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
@@ -27,7 +27,7 @@ PAIR = "pair"  # the unit of what no contest compares: two runs of equal seed
 COLUMNS = [
     *("metric", *WORK, "tuning", "first", "second", "unit", "n"),
     *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted"),
-    *("needed", "between", "unit_seconds"),
+    *("needed", "unit_seconds"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
 ]
 
@@ -35,37 +35,33 @@ COLUMNS = [
 def differences(
     runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """One row per metric and pair of series that did the same work on the same machine.
+    """Return one row per criterion and pair of series that did the same work on the same machine.
 
-    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`, a contest or a
-    pair of runs with the same seed. `effect`, `low`, `high`: by how much the first is better, with its 95 %
-    interval, adjusted as p is: a ratio where `ratio`, else a difference.
-    `relation`: `BETTER`, `EQUAL` within the margin, `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the
-    significantly better one, also where the two are equal within the margin. `needed`: how many would decide,
-    NaN if no affordable number would. `between`: the standard deviation of their effects. `unit_seconds`:
-    what one took on average, if it is contests.
-    `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
+    `rounds`: the windows of contests, from which speeds are compared. Columns: `n` counts the `unit`s,
+    contests or pairs of runs with the same seed. `effect`, `low` and `high` say by how much the first is
+    better, with the 95 % interval, adjusted as p is: a ratio where `ratio`, else a difference. `relation` is
+    `BETTER`, `EQUAL` within the margin, `UNDECIDED` or `NOT_COMPARED`; `winner` is the label of the
+    significantly better one, also where the two are equal within the margin. `needed` units would decide, NaN
+    if no affordable number would; a contest took `unit_seconds` on average. `first_lacks` and `second_lacks`
+    say why a series has no value.
 
-    The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
-    asked of each machine. Labels name no machine: the column `machine` does.
+    The p values are adjusted over the pairs of a criterion on one machine, which are a family. Labels name no
+    machine: the column `machine` does.
     """
     parts = [
         judged(pairs, runs).assign(machine=machine)
-        for machine, same in by_machine(runs)
-        if (pairs := [*filter(_comparable, combinations(series_of(same, labels, rounds), 2))])
+        for machine, part in by_machine(runs)
+        if (pairs := [*filter(_comparable, combinations(series_of(part, labels, rounds), 2))])
     ]
     return pd.concat(parts or [judged([], runs).assign(machine="")], ignore_index=True)
 
 
 def verdicts(rounds: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
-    """The rows on speed of `differences`, from the windows of contests alone."""
-    rows = [
-        row
-        for _, same in by_machine(rounds)
-        for row in _judged(
-            named(SPEED), [*filter(_comparable, combinations(series_of(same, labels, same), 2))]
-        )
-    ]
+    """Return the rows on speed of `differences`, from the windows of contests alone."""
+    rows = []
+    for _, part in by_machine(rounds):
+        pairs = filter(_comparable, combinations(series_of(part, labels, part), 2))
+        rows += _judged(criterion(SPEED), [*pairs])
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
@@ -82,10 +78,10 @@ def all_decided(record: ContestsRecord) -> bool:
 
 
 def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric and pair, for the metrics that the runs have."""
+    """Return one row per criterion and pair, for the criteria that the runs have."""
     rows = [
         row
-        for metric in METRICS
+        for metric in CRITERIA
         if metric.name not in OPTIONAL or runs[metric.column].notna().any()
         if not metric.quality or runs["quality"].eq(metric.quality).any()
         for row in _judged(metric, pairs)
@@ -94,13 +90,14 @@ def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFra
 
 
 def _comparable(pair: tuple[Series, Series]) -> bool:
-    """Whether two series are cells that are compared, on the same machine and edition of the data."""
-    first, other = (series.runs.iloc[0] for series in pair)
-    same = first[SETTING].astype(str).tolist() == other[SETTING].astype(str).tolist()
-    return same and compared(first, other)
+    """Return whether two series are cells that are compared, on one machine and edition of the data."""
+    first, second = (series.runs.iloc[0] for series in pair)
+    settings = [run[SETTING].astype(str).tolist() for run in (first, second)]
+    return settings[0] == settings[1] and compared(first, second)
 
 
-def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
+def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
+    """Return the rows of one criterion, whose pairs are a family."""
     units = [effects_of(metric, *pair) for pair in pairs]
     tests = [Effects(values.to_numpy()) for values in units]
     family = [index for index, effects in enumerate(tests) if len(effects.values)]
@@ -116,14 +113,14 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
     undecided = sum(p > ALPHA for p in differs.values())
     rows = []
     for index, (pair, values, effects) in enumerate(zip(pairs, units, tests, strict=True)):
-        turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
+        timed = [series for series in pair if metric.name == SPEED and series.unit == CONTEST]
         row = {
             "metric": metric.name,
             **pair[0].runs[WORK].iloc[0].to_dict(),
             "tuning": _tuning(*pair),
             "first": pair[0].label,
             "second": pair[1].label,
-            "unit": CONTEST if len(turns) == 2 else PAIR,
+            "unit": CONTEST if len(timed) == 2 else PAIR,
             "n": len(values),
             "ratio": metric.by_ratio,
             "effect": metric.shown(effects.mean),
@@ -131,11 +128,12 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             "winner": "",
             "first_lacks": _lacks(metric, pair[0]),
             "second_lacks": _lacks(metric, pair[1]),
-            "runs": " ".join(run for one in pair for run in _runs_of(one, values)),
+            "runs": " ".join(run for series in pair for run in _runs_of(series, values)),
         }
-        if turns:
-            held = pd.concat(turns).drop_duplicates(["run", "contest"])
-            row["unit_seconds"] = held["contest_seconds"].mean()
+        if timed:
+            windows = pd.concat([series.windows for series in timed])
+            once = windows.drop_duplicates(["run", "contest"])
+            row["unit_seconds"] = once["contest_seconds"].mean()
         if index in differs:
             p, adjusted = effects.p_differs(), differs[index]
             # The level at which Holm's method tests this pair: no effect lies outside where one is better.
@@ -143,23 +141,25 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             if 0 < adjusted <= ALPHA:
                 level = ALPHA * p / adjusted
             row["low"], row["high"] = map(metric.shown, effects.interval(level))
-            row |= {"p": p, "p_adjusted": adjusted}
-            row |= {"p_equal_adjusted": equals[index], "between": values.std()}
+            row |= {"p": p, "p_adjusted": adjusted, "p_equal_adjusted": equals[index]}
             row["needed"] = effects.needed(metric.limit, max(len(family), least))
-            row |= _verdict(row, effects)
+            differs_here, equal = adjusted <= ALPHA, equals[index] <= ALPHA
+            row["relation"] = EQUAL if equal else BETTER if differs_here else UNDECIDED
+            if differs_here:
+                row["winner"] = row["first"] if effects.mean > 0 else row["second"]
         rows.append(row)
     return rows
 
 
-def effects_of(metric: Metric, first: Series, second: Series) -> pd.Series:
-    """By how much the first is better, by contest or by seed, on the scale of the effects."""
+def effects_of(metric: Criterion, first: Series, second: Series) -> pd.Series:
+    """Return by how much the first is better, by contest or by seed, on the scale of the effects."""
     if metric.name == SPEED and first.unit == second.unit == CONTEST:
         return contests.effects(first.windows, second.windows)
     return metric.effects(by_seed(first, metric), by_seed(second, metric))
 
 
 def oriented(row: dict[str, Any], name: str) -> tuple[float, float, float]:
-    """How much better `name` is than the other one of a pair, with its interval: `effect`, `low`, `high`."""
+    """Return how much better `name` is than the other one of a pair, and the ends of the interval."""
     effect, low, high = (float(row[key]) for key in ("effect", "low", "high"))
     if name == row["first"]:
         return effect, low, high
@@ -173,30 +173,23 @@ def _tuning(first: Series, second: Series) -> str:
     return names.pop() if len(names) == 1 else BOTH
 
 
-def _verdict(row: dict[str, Any], effects: Effects) -> dict[str, str]:
-    differs, equal = row["p_adjusted"] <= ALPHA, row["p_equal_adjusted"] <= ALPHA
-    better = row["first"] if effects.mean > 0 else row["second"]
-    relation = EQUAL if equal else BETTER if differs else UNDECIDED
-    return {"relation": relation, "winner": better if differs else ""}
-
-
-def by_seed(series: Series, metric: Metric) -> pd.Series:
-    """The values that count of a series, by seed."""
+def by_seed(series: Series, metric: Criterion) -> pd.Series:
+    """Return the values of a series that count, by seed."""
     runs = (series.runs if metric.by_all else series.measured).set_index("seed")
     values = runs[metric.column]
     return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
 def _runs_of(series: Series, effects: pd.Series) -> list[str]:
-    """The runs that effects come from: of these seeds, or all where contests were held."""
+    """Return the runs that effects come from: those of their seeds, or all where contests were held."""
     runs = series.measured
     if effects.index.name != CONTEST:
         runs = runs[runs["seed"].isin(effects.index)]
     return runs["run"].unique().tolist()
 
 
-def _lacks(metric: Metric, series: Series) -> str:
-    """Why a series has no value of a metric; empty if it has."""
+def _lacks(metric: Criterion, series: Series) -> str:
+    """Return why a series has no value by a criterion; empty if it has."""
     if metric.name == SPEED and series.unit == CONTEST:
         return "" if len(series.speeds) else "; ".join(run_states.not_timed(series))
     if len(by_seed(series, metric)):
@@ -206,10 +199,11 @@ def _lacks(metric: Metric, series: Series) -> str:
 
 
 def contenders(rows: pd.DataFrame) -> list[str]:
-    """Who may be the best of compared pairs: not shown worse, or equal to one of these and worse than none.
+    """Return who may be best: variants not shown worse, and those equal to one of these and worse than none.
 
-    Multiple comparisons with the best: every pair was tested, adjusted together, so with probability 95 %
-    the best is among those not shown worse. rows: of one metric and the same work.
+    These are multiple comparisons with the best: every pair was tested, adjusted together, so with
+    probability 95 % the best is among those not shown worse. rows: compared pairs, by one criterion, of the
+    same work.
     """
     pairs = rows.to_dict("records")
     names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
@@ -225,16 +219,16 @@ def contenders(rows: pd.DataFrame) -> list[str]:
 
 
 def loser(row: dict[str, Any]) -> str:
-    """The other one of a decided pair."""
+    """Return the other one of a decided pair."""
     return str(row["second"] if row["winner"] == row["first"] else row["first"])
 
 
 def overall(rows: pd.DataFrame) -> str:
-    """The relation of all pairs of one metric and the same work together."""
-    known = rows[rows["relation"] != NOT_COMPARED]
-    relations = set(known["relation"])
+    """Return the relation of all pairs by one criterion, of the same work, together."""
+    pairs = rows[rows["relation"] != NOT_COMPARED]
+    relations = set(pairs["relation"])
     if BETTER in relations:
-        among = known[known[["first", "second"]].isin(contenders(known)).all(axis=1)]
+        among = pairs[pairs[["first", "second"]].isin(contenders(pairs)).all(axis=1)]
         is_open = (among["relation"] == UNDECIDED).any()
         return PARTLY if is_open and rows["tuning"].iloc[0] != BOTH else BETTER
     if relations <= {UNDECIDED}:
@@ -243,46 +237,46 @@ def overall(rows: pd.DataFrame) -> str:
 
 
 def examples_of(runs: pd.DataFrame) -> float | None:
-    """Examples that each of these runs trains on, epochs counted; None if they differ."""
-    lengths = (runs["planned_epochs"] * runs["planned_epoch_examples"]).dropna().unique()
-    return float(lengths[0]) if len(lengths) == 1 else None
+    """Return the examples that each of these runs trains on, in all epochs; None if they differ."""
+    examples = (runs["planned_epochs"] * runs["planned_epoch_examples"]).dropna().unique()
+    return float(examples[0]) if len(examples) == 1 else None
 
 
 def lengths(rows: pd.DataFrame, runs: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Seconds of training by its length: of none, and of each example more, by variant.
+    """Return by variant the seconds of a run without examples, and the seconds of an example.
 
-    Empty where the runs have no speeds, or those of a variant differ in length. By medians: training on N
-    examples takes a + N / v seconds, v the steady speed, and a what a run took beyond its own examples at v.
-
+    Training on N examples takes a + N / v seconds: v is the median steady speed, and a is what a median run
+    took beyond its own examples at v. A variant without speeds, or whose runs differ in length, is left out.
     rows: of the table `differences`, on end to end, of the same work; runs: the table of its runs.
     """
     lines = {}
     for row in rows.to_dict("records"):
         names = row["runs"].split()  # of the first, then as many of the second
-        for label, own in ((row["first"], names[: row["n"]]), (row["second"], names[row["n"] :])):
-            part = runs[runs["run"].isin(own)]
+        halves = names[: row["n"]], names[row["n"] :]
+        for label, half in zip((row["first"], row["second"]), halves, strict=True):
+            part = runs[runs["run"].isin(half)]
             step = 1 / part["steady_examples_per_second"].median()
-            if (done := examples_of(part)) is not None and pd.notna(step):
-                lines[label] = part["end_to_end_seconds"].median() - done * step, step
+            if (examples := examples_of(part)) is not None and pd.notna(step):
+                lines[label] = part["end_to_end_seconds"].median() - examples * step, step
     return lines
 
 
 def quickest(lines: dict[str, tuple[float, float]]) -> list[tuple[str, float]]:
-    """Who is quickest from start to end of short training, and who of longer, from `lengths`.
+    """Return who is quickest from start to end, by the length of training, from `lengths`.
 
-    Names, each with the examples from which on it is, 0 of the first; empty without lines.
+    The list has names, each with the number of examples from which on it is quickest; 0 for the first.
     """
     if not lines:
         return []
-    found = [(min(lines, key=lines.__getitem__), 0.0)]
+    turns = [(min(lines, key=lines.__getitem__), 0.0)]
     while True:
-        start, step = lines[found[-1][0]]
+        start, step = lines[turns[-1][0]]
         later = [
             ((other - start) / (step - faster), label)
             for label, (other, faster) in lines.items()
             if faster < step
         ]
         if not later:
-            return found
+            return turns
         examples, label = min(later)
-        found.append((label, float(f"{examples:.2g}")))
+        turns.append((label, float(f"{examples:.2g}")))

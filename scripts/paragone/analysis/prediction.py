@@ -2,9 +2,10 @@
 
     d = published - center        h = t s sqrt(1 + 1/n)
 
-Center and deviation s are of all n runs that differ by seed alone: the committed ones and those at hand, each
-seed once. Two statements follow. *Consistent with one more run of this program*: d is within h, the half
-width of a prediction interval, at the level of a t test. *Equal within the margin M*: |d| + h is within M.
+The center and the deviation s are those of all n runs that differ by seed alone: the committed ones and those
+at hand, each seed once. Two statements follow. *Consistent with one more run of this program*: d is within h,
+the half width of a prediction interval, at the level of a t test. *Equal within the margin M*: |d| + h is
+within M.
 """
 
 import math
@@ -54,16 +55,15 @@ class Claim:
 class Judgement:
     """A published number against the runs of its program: a row of the forest plot.
 
-    `outcomes`: of all its runs, committed or at hand; `own`: of those at hand. `center`: their mean
-    without the `stuck` seeds. `scale`: standard error of one more run (of several published ones: of their
-    mean), with `freedom`. `alone`: p of "one more run of this program"; `alpha`: the level at which it is
-    tested, 5 % adjusted for the other numbers of the published run. `near`: outcomes of stuck seeds within h
-    of the number. `why`: what the runs lack, or what is odd of them.
+    `outcomes`: those of all runs, committed or at hand. `center`: their mean without the `stuck` seeds.
+    `scale`: the standard error of one more run, or of the mean of several published ones, with `freedom`.
+    `alone`: p of "one more run of this program"; `alpha`: the level at which it is tested, 5 % adjusted for
+    the other numbers of the published run. `near`: outcomes of stuck seeds within h of the number. `why`:
+    what the runs lack, or in what they are odd.
     """
 
     claim: Claim
     outcomes: tuple[float, ...] = ()
-    own: tuple[float, ...] = ()
     center: float = math.nan
     scale: float = math.inf
     freedom: int = 1
@@ -86,14 +86,14 @@ class Judgement:
 
     @property
     def is_equal(self) -> bool:
-        """Return whether all that prints so is equal within the margin; of a bound, whether it is met."""
+        """Whether all numbers that print so are equal within the margin, or a stated bound is met."""
         if self.claim.bound:
             return self._beyond_bound <= -self.half_width
         return abs(self.difference) + self.claim.rounding + self.half_width <= self.claim.margin
 
     @property
     def n(self) -> int:
-        """The runs that center and deviation are of."""
+        """The number of runs behind center and deviation."""
         return len(self.outcomes) - len(self.stuck)
 
     @property
@@ -118,9 +118,9 @@ class Judgement:
 
     @property
     def ranges(self) -> list[tuple[float, float]]:
-        """Where one more run would be: h around the center, and around each outcome that is `near`."""
+        """The ranges of one more run: h around the center, and around each outcome that is `near`."""
         half = self.half_width
-        return [(each - half, each + half) for each in (self.center, *self.near)]
+        return [(middle - half, middle + half) for middle in (self.center, *self.near)]
 
     @property
     def p(self) -> float:
@@ -136,18 +136,18 @@ class Judgement:
 
     @property
     def _beyond_bound(self) -> float:
-        """How far the center is on the wrong side of a stated bound."""
+        """The distance of the center from a stated bound, on its wrong side."""
         return self.difference if self.claim.bound == "lower" else -self.difference
 
     @property
     def _apart(self) -> float:
-        """How far from the center the nearest number is that prints so, or that meets the bound."""
+        """The distance of the center from the nearest number that prints so, or that meets the bound."""
         if self.claim.bound:
             return max(0.0, self._beyond_bound)
         return max(0.0, abs(self.difference) - self.claim.rounding)
 
     def tested(self) -> "Judgement":
-        """The judgement with its p value by the t test."""
+        """Return the judgement with its p value by the t test."""
         if self.scale == 0:
             return replace(self, alone=float(self._apart == 0))
         return replace(self, alone=float(_two_sided(self._apart / self.scale, self.freedom)))
@@ -160,7 +160,6 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
     one of so many runs, which is then its p value. Where the runs at hand are of another program than the
     committed ones, three or more are judged by themselves.
     """
-    own = tuple(runs)
     why: Reason = ()
     if len(committed) >= FEWEST_RUNS and _is_other(runs, committed):
         values, why = runs, ("other_program",)
@@ -168,41 +167,41 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
         values = runs.combine_first(committed)
     outcomes = tuple(values)
     if len(values) < FEWEST_RUNS:
-        return Judgement(claim, outcomes, own, why=why or ("few_runs", FEWEST_RUNS))
+        return Judgement(claim, outcomes, why=why or ("few_runs", FEWEST_RUNS))
     kept = without_stuck(values)
     stuck = values.drop(kept.index)
     n = len(kept)
-    found = Judgement(
+    judgement = Judgement(
         claim,
         outcomes,
-        own,
         center=float(kept.mean()),
         scale=float(kept.std() * math.sqrt(1 + 1 / n)),
         freedom=n - 1,
         stuck=tuple(map(int, stuck.index)),
         why=why,
     ).tested()
-    near = stuck[(stuck - claim.value).abs() <= found.half_width + claim.rounding]
+    near = stuck[(stuck - claim.value).abs() <= judgement.half_width + claim.rounding]
     if len(near):
         share = (1 + len(near)) / (1 + len(values))
-        return replace(found, alone=max(found.alone, share), near=tuple(near))
-    return found
+        return replace(judgement, alone=max(judgement.alone, share), near=tuple(near))
+    return judgement
 
 
-def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Judgement:
+def judge_sample(claim: Claim, published: Sequence[float], first: Judgement) -> Judgement:
     """Judge several published runs of one program, as a sample whose mean is claimed, by Student's t test.
 
-    `one`: the judgement of any of them. With all its runs, since also theirs may be stuck. The variance is
-    that of both samples, which is one if the program is one.
+    `first`: the judgement of any of them. All its runs count, since theirs may be stuck, too. The variance is
+    pooled from both samples, which have one if the program is one.
     """
-    counts = np.array([len(one.outcomes), len(published)])
-    variances = np.array([np.var(each, ddof=1) for each in (one.outcomes, published)])
+    samples = (first.outcomes, published)
+    counts = np.array([len(sample) for sample in samples])
+    variances = np.array([np.var(sample, ddof=1) for sample in samples])
     freedom = int(counts.sum() - 2)
     variance = float(variances @ (counts - 1)) / freedom
     return replace(
-        one,
+        first,
         claim=claim,
-        center=float(np.mean(one.outcomes)),
+        center=float(np.mean(first.outcomes)),
         scale=math.sqrt(variance * (1 / counts).sum()),
         freedom=freedom,
         alpha=ALPHA,
@@ -211,19 +210,21 @@ def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Ju
     ).tested()
 
 
-def adjusted(found: Sequence[Judgement]) -> list[Judgement]:
-    """The numbers of one published run, each at the level at which Holm's method tests it."""
-    p_values = [one.alone for one in found]
+def adjusted(numbers: Sequence[Judgement]) -> list[Judgement]:
+    """Return the numbers of one published run, each at the level at which Holm's method tests it."""
+    p_values = [number.alone for number in numbers]
     judged = [
-        replace(one, alpha=ALPHA * p / q if q else ALPHA / len(found))
-        for one, p, q in zip(found, p_values, holm(p_values), strict=True)
+        replace(number, alpha=ALPHA * p / q if q else ALPHA / len(numbers))
+        for number, p, q in zip(numbers, p_values, holm(p_values), strict=True)
     ]
-    return [replace(one, near=()) if one.verdict == DIFFERS else one for one in judged]
+    return [replace(number, near=()) if number.verdict == DIFFERS else number for number in judged]
 
 
 def without_stuck(values: pd.Series) -> pd.Series:
-    """The values without those of runs that are stuck: of `MANY` runs or more at most a tenth, each beyond
-    `STUCK` robust deviations from the median (Hampel 1974, J. Am. Stat. Assoc. 69:383)."""
+    """Return the values without those of runs that are stuck (Hampel 1974, J. Am. Stat. Assoc. 69:383).
+
+    These are beyond `STUCK` robust deviations from the median, and at most a tenth of `MANY` runs or more.
+    """
     apart = (values - values.median()).abs()
     is_stuck = apart > STUCK * _NORMAL * apart.median()
     if len(values) < MANY or is_stuck.mean() > MOST_STUCK:
@@ -235,11 +236,11 @@ def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
     """Return whether the runs at hand differ from the committed ones in mean, or vary more: t and F test."""
     if (n := len(runs)) == 0:
         return False
-    known = without_stuck(committed)
-    apart, deviation, freedom = abs(runs.mean() - known.mean()), known.std(), len(known) - 1
+    usual = without_stuck(committed)
+    apart, deviation, freedom = abs(runs.mean() - usual.mean()), usual.std(), len(usual) - 1
     if deviation == 0:
         return bool(apart > 0 or runs.var() > 0)
-    elsewhere = _two_sided(apart / (deviation * math.sqrt(1 / n + 1 / len(known))), freedom)
+    elsewhere = _two_sided(apart / (deviation * math.sqrt(1 / n + 1 / len(usual))), freedom)
     more = scipy.special.fdtrc(n - 1, freedom, (runs.std() / deviation) ** 2) if n > 1 else 1.0
     return bool(min(elsewhere, more) < OTHER_PROGRAM)
 

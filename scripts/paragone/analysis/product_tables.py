@@ -32,13 +32,13 @@ PEAK = "highest median over the square sizes, FLOP = 2 m k n"
 
 
 def table(results: list[Products]) -> pd.DataFrame:
-    """One row per timed run, `seconds` per product; a case without runs is one row without numbers."""
+    """Return one row per timed run, `seconds` per product; a case without runs has one without numbers."""
     rows = [row for result in results for row in _rows(result)]
     return pd.DataFrame(rows).reindex(columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def medians(runs: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row per case of `CASE`, in the order of the table: runs (number and names), median, interval.
+    """Return one row per case, in the order of the table: number and names of runs, median, interval.
 
     A case without numbers has 0 runs and its `status` and `reason`.
     """
@@ -53,7 +53,7 @@ def medians(runs: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def peaks(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per series and precision with a peak: the square size with the highest median FLOP/s."""
+    """Return one row per series and precision: the square size with the highest median FLOP/s."""
     cases = medians(runs, "flops_per_second")
     cases = cases[cases["square"] & (cases["runs"] > 0)]
     best = cases.groupby([*SERIES, "precision"], sort=False, dropna=False)["median"].idxmax()
@@ -61,7 +61,7 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFrame:
-    """`runs` with their FLOP/s, the peak and their share of it; missing where one is not known.
+    """Return `runs` with their FLOP/s, the peak and their share of it; missing where one is not known.
 
     The peak is the highest of any backend on one such device of this machine, with as many threads, in
     this precision; times the replicas, except on CPUs, whose logical devices share the cores. `products`: one
@@ -71,18 +71,18 @@ def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFram
     runs = runs.assign(steady_flop_per_second=runs["steady_examples_per_second"] * flop)
     if products is None:
         return runs
-    known = peaks(products).astype(dict.fromkeys(_DEVICE, object))
-    fastest = known.groupby(_DEVICE, dropna=False)["median"].max()
+    timed = peaks(products).astype(dict.fromkeys(_DEVICE, object))
+    fastest = timed.groupby(_DEVICE, dropna=False)["median"].max()
     keys = pd.MultiIndex.from_frame(runs[_DEVICE].astype(object))
-    each = pd.Series(fastest.reindex(keys).to_numpy(), runs.index, "Float64").astype("float64")
+    device = pd.Series(fastest.reindex(keys).to_numpy(), runs.index, "Float64").astype("float64")
     devices = runs["replicas"].where(runs["device"] != "cpu", 1).astype("float64")
-    peak = each * devices
+    peak = device * devices
     share = runs["steady_flop_per_second"] / peak
     return runs.assign(peak_flop_per_second=peak, steady_peak_share=share)
 
 
 def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
-    """`cases` with the column `label`: that of the backend, and its machine where it has several."""
+    """Return `cases` with the column `label`: that of the backend, and its machine where it has several."""
     names = cases["backend"].map(lambda name: labels.get(name, name)).astype("string")
     several = cases.groupby("backend")["machine"].transform("nunique") > 1
     return cases.assign(label=names.mask(several, names + " on " + cases["machine_name"]))
@@ -100,11 +100,11 @@ def _rows(result: Products) -> list[dict[str, Any]]:
     }
     for case in result.cases:
         m, k, n = case.shape
-        about = {**shared, **asdict(case), "m": m, "k": k, "n": n, "square": m == k == n}
+        fields = {**shared, **asdict(case), "m": m, "k": k, "n": n, "square": m == k == n}
         calls = case.calls or 1
         timed = [
             {
-                **about,
+                **fields,
                 "run": number,
                 "name": f"{result.backend.name}.{case.precision}.{m}x{k}x{n}.{number}",
                 "seconds": seconds / calls,
@@ -112,5 +112,5 @@ def _rows(result: Products) -> list[dict[str, Any]]:
             }
             for number, seconds in enumerate(case.runs, start=1)
         ]
-        rows += timed or [about]
+        rows += timed or [fields]
     return rows

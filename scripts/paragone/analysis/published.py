@@ -33,38 +33,38 @@ class Spread:
         return str(self.rows["backend"].iloc[0])
 
     def fits(self, epochs: pd.DataFrame) -> bool:
-        """Whether these epochs are of the spread's protocol: its global batch and steps."""
+        """Return whether these epochs have the spread's protocol: its global batch and steps."""
         return all(
             set(epochs[name].astype(int)) == set(self.rows[name])
             for name in ("global_batch", "steps")
         )
 
     def values(self, metric: str, epoch: int) -> pd.Series:
-        """One outcome, by seed; empty where the runs ended before the epoch, or have no such outcome."""
+        """Return one outcome, by seed; empty where the runs ended before the epoch, or do not have it."""
         if metric not in self.rows:
             return pd.Series(dtype="float64")
         return self.rows[self.rows["epoch"] == epoch].set_index("seed")[metric]
 
     def inside(self, published: dict[tuple[str, int], float]) -> tuple[int, int, int]:
-        """How many published outcomes lie where 95 % of runs would, and how odd that is.
+        """Count the published outcomes that lie where 95 % of runs would, and the runs that have as few.
 
-        published: values by metric and epoch. Second and third: how many of how many runs, the published one
-        among them, have as few inside or fewer, each held against all the others. Their ratio is an exact p
-        value, however the outcomes of a run are correlated.
+        published: values by metric and epoch. The second number counts the runs, the published one among
+        them, that have as few inside or fewer, each held against all the others; the third, all runs.
+        Their ratio is an exact p value, however the outcomes of a run are correlated.
         """
-        found = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
-        found.loc[len(found)] = pd.Series(published)
-        counts, n = [], len(found) - 1
-        for row in found.index:
-            others = found.drop(row)
-            half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std()
-            apart = (found.loc[row] - others.mean()).abs()
+        runs = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
+        runs.loc[len(runs)] = pd.Series(published)
+        counts, n = [], len(runs) - 1
+        for row in runs.index:
+            rest = runs.drop(row)
+            half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * rest.std()
+            apart = (runs.loc[row] - rest.mean()).abs()
             counts.append(int((apart <= half * math.sqrt(1 + 1 / n)).sum()))
         return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
 
 
 def read_spreads(path: Path) -> dict[str, Spread]:
-    """The committed spread by workload, none without the file. Raises `UserError` if it is no such table."""
+    """Return the committed spreads by workload, if there is the file. Raise `UserError` if it is no table."""
     if not path.exists():
         return {}
     try:
@@ -77,7 +77,7 @@ def read_spreads(path: Path) -> dict[str, Spread]:
 
 
 def spread_of(runs: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of spread.csv made from completed `runs` and their `epochs`."""
+    """Return the rows of spread.csv for completed `runs` and their `epochs`."""
     completed = runs.loc[runs["status"] == "completed", ["run", "data_edition", "final_weights"]]
     rows = epochs.merge(completed, on="run").sort_values(["workload", "seed", "epoch"])
     rows["final_weights"] = rows["final_weights"].str[:16]  # enough to recognize a run
@@ -86,5 +86,5 @@ def spread_of(runs: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame:
 
 
 def settings(text: str) -> dict[str, str]:
-    """`"a=1; b=x"` as a dictionary."""
+    """Decode `"a=1; b=x"`."""
     return dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())

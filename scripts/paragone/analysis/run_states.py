@@ -30,18 +30,18 @@ def words_of(status: str) -> str:
 
 
 def _ended(status: str, parity: object) -> str | None:
-    """Why a run has no value at all; None if it was completed. `parity` is NA of an unreadable record."""
+    """Return why a run has no value at all; None if it was completed. An unreadable record has no parity."""
     failed = status == "invalid" and pd.notna(parity) and parity == "failed"
     return _FAILED if failed else _STATUSES.get(status)
 
 
 def holds_synthetic(runs: pd.DataFrame) -> bool:
-    """Whether any of the runs used the synthetic stand-in."""
+    """Return whether any of the runs used the synthetic stand-in."""
     return bool((runs["data_source"] == "synthetic").any())
 
 
 def no_speed(runs: pd.DataFrame) -> list[str]:
-    """Why runs of one series have no steady speed; empty if all have one."""
+    """Return why runs of one series have no steady speed; empty if all have one."""
     reasons: Counter[str] = Counter()
     lacking = (runs["status"] != "completed") | runs["steady_examples_per_second"].isna()
     for status, parity in runs.loc[lacking, ["status", "parity"]].itertuples(index=False):
@@ -50,21 +50,21 @@ def no_speed(runs: pd.DataFrame) -> list[str]:
 
 
 def not_timed(series: Series) -> list[str]:
-    """Why a series has no steady speed, of some contest or run; empty if all have one."""
+    """Return why some contest or run of a series has no steady speed; empty if all have one."""
     if series.unit == RUN:
         return no_speed(series.runs)
-    known = series.windows.groupby(["run", "contest"])["examples_per_second"].transform("count") > 0
-    held = series.windows.drop_duplicates(["run", "contest"])
-    lacking = held[~known.loc[held.index]]
+    counts = series.windows.groupby(["run", "contest"])["examples_per_second"].transform("count")
+    contests = series.windows.drop_duplicates(["run", "contest"])
+    lacking = contests[counts.loc[contests.index] == 0]
     reasons = [
         _STATUSES.get(status) or _NO_SPEED.get(parity, "no quiet window")
         for status, parity in zip(lacking["status"], lacking["parity"], strict=True)
     ]
-    return _counted(Counter(reasons), len(held), "contests")
+    return _counted(Counter(reasons), len(contests), "contests")
 
 
 def not_completed(runs: pd.DataFrame) -> list[str]:
-    """The statuses of runs of one series that were not completed; empty if all were."""
+    """Return the statuses of runs of one series that were not completed; empty if all were."""
     lacking = runs.loc[runs["status"] != "completed", ["status", "parity"]]
     reasons = Counter(_ended(*row) or row.status for row in lacking.itertuples(index=False))
     return _counted(reasons, len(runs))
@@ -73,7 +73,7 @@ def not_completed(runs: pd.DataFrame) -> list[str]:
 def _counted(reasons: Mapping[str, int], total: int, units: str = "runs") -> list[str]:
     if total == 1:
         return list(reasons)
-    return [f"{words} ({_share(count, total)} {units})" for words, count in sorted(reasons.items())]
+    return [f"{text} ({_share(count, total)} {units})" for text, count in sorted(reasons.items())]
 
 
 def _share(count: int, total: int) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
-from paragone.analysis.statistics import Summary, summarize
+from paragone.analysis.statistics import Estimate, summarize
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE, STRONG, kind
 
@@ -17,15 +17,15 @@ SHARED = (
 
 
 def scaling_kind(runs: pd.DataFrame) -> str:
-    """`strong` or `weak`. Raises `UserError` when the runs of the experiment scale neither way."""
-    found = kind([*runs[SIZE].itertuples(index=False)])
-    if found is None:
+    """Return `strong` or `weak`. Raise `UserError` when the runs of the experiment scale neither way."""
+    way = kind([*runs[SIZE].itertuples(index=False)])
+    if way is None:
         raise UserError("these runs have neither one global batch nor one batch per replica")
-    return found
+    return way
 
 
 def fixed_batch(runs: pd.DataFrame) -> int:
-    """The batch that stays fixed: global in strong scaling, per replica in weak scaling."""
+    """Return the batch that stays fixed: global in strong scaling, per replica in weak scaling."""
     replicas, batch = runs[SIZE].iloc[0]
     return int(batch) // (1 if scaling_kind(runs) == STRONG else int(replicas))
 
@@ -53,10 +53,10 @@ def scaling_table(
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
     """Return the row of a cell; `base` has the throughputs of one replica by seed."""
     replicas, batch = cell.size
-    speeds, words = cell.speeds, run_states.not_timed(cell)
+    speeds, reasons = cell.speeds, run_states.not_timed(cell)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())
     if step.n and not gain.n:
-        words = [*words, f"no {cell.unit} of one replica to compare with"]
+        reasons = [*reasons, f"no {cell.unit} of one replica to compare with"]
     return {
         "backend": cell.backend,
         **dict(zip(SIZE, cell.size, strict=True)),
@@ -69,11 +69,11 @@ def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
         **_named("speed_up", gain),
         **_named("efficiency", gain, replicas),
         "runs": " ".join(sorted(cell.measured["run"])),
-        "words": "; ".join(words),
+        "words": "; ".join(reasons),
     }
 
 
-def _named(name: str, values: Summary, divisor: int = 1) -> dict[str, float]:
+def _named(name: str, values: Estimate, divisor: int = 1) -> dict[str, float]:
     return {
         name: values.median / divisor,
         f"{name}_low": values.low / divisor,

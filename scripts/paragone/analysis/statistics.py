@@ -24,7 +24,7 @@ LEAST_FAMILY = 4
 
 
 @dataclass(frozen=True)
-class Summary:
+class Estimate:
     """`n` values, their median, and its interval [`low`, `high`] (NaN when n < 2)."""
 
     n: int
@@ -33,33 +33,33 @@ class Summary:
     high: float
 
 
-def summarize(values: pd.Series | list[float]) -> Summary:
-    """Median and 95 % percentile bootstrap interval of `values`; missing values are left out.
+def summarize(values: pd.Series | list[float]) -> Estimate:
+    """Return the median and its 95 % percentile bootstrap interval; missing values are left out.
 
     Resampling is seeded: equal values give equal intervals. With one value there is no interval; with
     none the median is NaN, too. With fewer than six values the interval cannot exceed their range, and its
     coverage is below 95 %.
     """
-    known = np.asarray(pd.Series(values, dtype="float64").dropna(), dtype=np.float64)
-    if len(known) == 0:
-        return Summary(0, np.nan, np.nan, np.nan)
-    median = float(np.median(known))
-    if len(known) == 1 or np.ptp(known) == 0:
-        edge = np.nan if len(known) == 1 else median
-        return Summary(len(known), median, edge, edge)
+    finite = np.asarray(pd.Series(values, dtype="float64").dropna(), dtype=np.float64)
+    if len(finite) == 0:
+        return Estimate(0, np.nan, np.nan, np.nan)
+    median = float(np.median(finite))
+    if len(finite) == 1 or np.ptp(finite) == 0:
+        edge = np.nan if len(finite) == 1 else median
+        return Estimate(len(finite), median, edge, edge)
     interval = scipy.stats.bootstrap(
-        (known,),
+        (finite,),
         np.median,
         confidence_level=CONFIDENCE,
         n_resamples=RESAMPLES,
         method="percentile",  # BCa breaks down for the median of few or tied values
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return Summary(len(known), median, float(interval.low), float(interval.high))
+    return Estimate(len(finite), median, float(interval.low), float(interval.high))
 
 
-def summarize_times(seconds: pd.Series, reached: pd.Series) -> Summary:
-    """Median time to a target and its interval, over all runs; a miss counts as infinitely late.
+def summarize_times(seconds: pd.Series, reached: pd.Series) -> Estimate:
+    """Return the median time to a target and its interval; a miss counts as infinitely late.
 
     A median or bound is infinite where too many runs missed.
     """
@@ -68,11 +68,11 @@ def summarize_times(seconds: pd.Series, reached: pd.Series) -> Summary:
     times = seconds.astype("float64").where(reached.astype(bool), late)
     summary = summarize(times)
     values = (summary.median, summary.low, summary.high)
-    return Summary(summary.n, *(np.inf if value > late / 1e6 else value for value in values))
+    return Estimate(summary.n, *(np.inf if value > late / 1e6 else value for value in values))
 
 
 def holm(p_values: list[float], least: int = 1) -> list[float]:
-    """p values adjusted for their number, in the same order (Holm 1979, Scand. J. Stat. 6:65).
+    """Return p values adjusted for their number, in the same order (Holm 1979, Scand. J. Stat. 6:65).
 
     With probability 95 % no true hypothesis has an adjusted p <= 5 %. A family of fewer than `least` p values
     counts as one of so many.
@@ -101,31 +101,31 @@ class Effects:
         self._freedom = max(n - 1, 1)
 
     def p_above(self, shift: float = 0.0) -> float:
-        """One-sided p value of "the true effect is at most `shift`"."""
+        """Return the one-sided p value of "the true effect is at most `shift`"."""
         return self._share_below((shift - self.mean) / self._scale)
 
     def p_below(self, shift: float = 0.0) -> float:
-        """One-sided p value of "the true effect is at least `shift`"."""
+        """Return the one-sided p value of "the true effect is at least `shift`"."""
         return self._share_below((self.mean - shift) / self._scale)
 
     def _share_below(self, t: float) -> float:
         return float(scipy.special.stdtr(self._freedom, t))
 
     def p_differs(self) -> float:
-        """Two-sided p value of "there is no effect"."""
+        """Return the two-sided p value of "there is no effect"."""
         return min(1.0, 2 * min(self.p_above(), self.p_below()))
 
     def p_within(self, margin: float) -> float:
-        """p value of "the true effect is `margin` or more, up or down": two one-sided tests."""
+        """Return the p value of "the effect is `margin` or more, up or down", by two one-sided tests."""
         return max(self.p_above(-margin), self.p_below(margin))
 
     def interval(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """The shifts that a two-sided test at `alpha` does not reject; infinite from too few effects."""
+        """Return the ends of the shifts that a two-sided test at `alpha` does not reject."""
         half = float(scipy.special.stdtrit(self._freedom, 1 - alpha / 2)) * self._scale
         return self.mean - half, self.mean + half
 
     def needed(self, margin: float, comparisons: int) -> int | None:
-        """The number of effects that decides with a probability of `POWER`; None if over `MOST_EFFECTS`.
+        """Return how many effects decide with a probability of `POWER`; None if over `MOST_EFFECTS`.
 
         Mean and deviation are those of the effects at hand. `comparisons`: the size of the family.
         """

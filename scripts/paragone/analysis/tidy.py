@@ -52,7 +52,7 @@ def tables(
     rounds: pd.DataFrame | None = None,
     flop: Mapping[str, int] = {},
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
+    """Return the runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
@@ -63,7 +63,7 @@ def tables(
     Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = dict.fromkeys(one.run for one in violations if one.rule == READABLE)
+    unreadable = dict.fromkeys(row.run for row in violations if row.rule == READABLE)
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]
@@ -78,7 +78,7 @@ def tables(
         runs = with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
     runs = with_share(runs, products)
-    slow = {one.run for one in violations if one.severity == NO_SPEED}
+    slow = {row.run for row in violations if row.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     unproven |= runs["run"].isin(slow)
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
@@ -93,7 +93,7 @@ def tables(
 
 
 def merge(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The tables of several experiments as one. A shared run is one row naming all of them."""
+    """Join the tables of several experiments. A shared run is one row that names all of them."""
     whole = pd.concat(parts, ignore_index=True)
     key = [name for name in ("run", "epoch") if name in whole]
     names = whole.groupby(key)["experiment"].transform(lambda part: " ".join(sorted(set(part))))
@@ -172,7 +172,7 @@ def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[
 
 
 def _status(status: str, reason: str | None, violations: list[Violation]) -> Row:
-    """How the run ended, or that it is invalid; the rules that it breaks."""
+    """Return how the run ended, or that it is invalid, and the rules that it breaks."""
     broken = " ".join(dict.fromkeys(violation.rule for violation in violations)) or None
     if invalid := [violation for violation in violations if violation.severity == INVALID]:
         why = "; ".join(
@@ -189,7 +189,7 @@ def _data(data: DataRead) -> Row:
 
 
 def _given(part: Struct) -> Row:
-    """The fields of a part of a record that it has."""
+    """Return the fields of a part of a record that are set."""
     return {key: value for key, value in asdict(part).items() if value is not UNSET}
 
 
@@ -221,12 +221,13 @@ def _seconds(record: RunRecord) -> Row:
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    memory, programs = [each.memory for each in processes], [each.programs for each in processes]
+    memory = [process.memory for process in processes]
+    programs = [process.programs for process in processes]
     modes = processes[-1].modes
     machines = dict.fromkeys(map(machine_label, processes))
     return {
         **columns_of_process(first),
-        "resumed": any(each.first_epoch > 1 for each in processes),
+        "resumed": any(process.first_epoch > 1 for process in processes),
         "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
         "machine": "; ".join(machines),
@@ -234,12 +235,14 @@ def _processes(processes: list[Process]) -> Row:
         "machines": len(machines),
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
-        **of_others(run_metrics.share_of_others(each.load) for each in processes),
-        "throttled": combined(any, (run_metrics.throttled(each.load) for each in processes)),
-        "peak_host_bytes": combined(max, (each.peak_host_bytes for each in memory)),
-        "peak_device_bytes": combined(max, (each.peak_device_bytes for each in memory)),
-        "programs_compiled": combined(sum, (each.compiled if each else None for each in programs)),
-        "programs_cached": combined(sum, (each.cached if each else None for each in programs)),
+        **of_others(run_metrics.share_of_others(process.load) for process in processes),
+        "throttled": combined(any, (run_metrics.throttled(process.load) for process in processes)),
+        "peak_host_bytes": combined(max, (use.peak_host_bytes for use in memory)),
+        "peak_device_bytes": combined(max, (use.peak_device_bytes for use in memory)),
+        "programs_compiled": combined(
+            sum, (count.compiled if count else None for count in programs)
+        ),
+        "programs_cached": combined(sum, (count.cached if count else None for count in programs)),
         "config_sha256": first.config_sha256,
         **(asdict(first.git) if first.git else {}),
     }

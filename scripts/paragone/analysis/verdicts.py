@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from paragone.analysis.cells import QUANTITIES, Cell, Missing, pick
+from paragone.analysis.cells import QUANTITIES, Counterpart, Missing, pick
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import (
     AT_CHANCE,
@@ -25,15 +25,15 @@ from paragone.analysis.prediction import (
     judge_sample,
 )
 from paragone.analysis.published import OUTCOMES, Spread
-from paragone.analysis.statistics import ALPHA, Summary, summarize
+from paragone.analysis.statistics import ALPHA, Estimate, summarize
 from paragone.config.numbers import Protocol, Row
 from paragone.config.schema import Margin
 
-# The verdict of several, from what speaks most against the published numbers on.
+# From worst to best; the verdict of a run is the worst of its numbers'.
 VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
-_OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")  # likewise
+_OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Evidence:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
 
     def spread_of(self, system: str) -> Spread | None:
-        """The committed spread of what a system trained, if there is one."""
+        """Return the committed spread of what a system trained, if there is one."""
         protocol = self.protocols.get(system)
         return self.spreads.get(protocol.workload) if protocol else None
 
@@ -54,7 +54,7 @@ class Evidence:
 class Measured:
     """A measured value of `n` runs, to be shown with so many `digits`.
 
-    With an interval from `low` to `high`, NaN where there is none. `remark`: which value it is, if not that
+    `low`, `high`: the ends of its interval, NaN where there is none. `remark`: which value it is, if not that
     of the published epoch.
     """
 
@@ -71,10 +71,10 @@ class Measured:
 class Finding:
     """One published row against one column of the comparison.
 
-    `reasons`: for the verdict. `caveats`: differences that do not change it, but that a reader must know of.
-    `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: what is
-    behind the verdict of a loss or accuracy. `has_runs`: whether any run could be compared, had it other
-    data, length or hardware.
+    `reasons`: for the verdict. `caveats`: differences that do not change it, but that a reader must know.
+    `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: the numbers
+    behind the verdict on a loss or accuracy. `has_runs`: False if no run matches even when data, length and
+    hardware are ignored.
     """
 
     verdict: str
@@ -90,7 +90,7 @@ class Finding:
 class Curve:
     """The published epochs of a run: `inside` of `inside_of` outcomes lie where 95 % of runs would be.
 
-    `as_few`: how many of the `as_few_of` runs, the committed ones and the published one, have as few inside.
+    `as_few` of `as_few_of` runs (the committed ones plus the published one) have no more outcomes inside.
     """
 
     inside: int
@@ -125,7 +125,7 @@ class PublishedRun:
 
     @property
     def verdict(self) -> str:
-        """What speaks most against it of the verdicts on its numbers."""
+        """The worst verdict among its numbers."""
         return _overall(self.numbers)
 
 
@@ -134,7 +134,7 @@ class Line:
     """One published row against all series.
 
     `findings`: by label. `judge`: the label of the series that judges, and its `finding`. `family`: "final"
-    of the last numbers of a run, "curve" of its others, empty of all else.
+    for a run's last numbers, "curve" for its earlier ones, "" otherwise.
     """
 
     row: Row
@@ -159,10 +159,10 @@ def compare_all(
     """Judge each row by each series, and each published run by its final numbers."""
     lines = []
     for row in rows:
-        findings = {each.label: compare(row, evidence, each.runs, epochs) for each in sweeps}
+        findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
         # The series that judges a row is that of the backend of the committed spread.
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
-        designated = next((each.label for each in sweeps if each.backend == backend), None)
+        designated = next((sweep.label for sweep in sweeps if sweep.backend == backend), None)
         family = "curve" if row.metric in OUTCOMES else ""
         lines.append(Line(row, findings, *overall(findings, designated), family))
     runs = [
@@ -173,30 +173,32 @@ def compare_all(
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """The places of the final rows of each system: the last of test accuracy, test loss and training loss."""
-    found: dict[str, list[int]] = {}
+    """Return the places of each system's final rows: the last of test accuracy, test loss, training loss."""
+    final: dict[str, list[int]] = {}
     for metric in (*_OF_OTHER_TASKS, *FINAL):
         of_metric = [place for place, row in enumerate(rows) if row.metric == metric and row.epoch]
         last = {rows[at].system: at for at in sorted(of_metric, key=lambda at: rows[at].epoch or 0)}
         for system, place in last.items():
-            found.setdefault(system, []).append(place)
-    return found
+            final.setdefault(system, []).append(place)
+    return final
 
 
 def _published_run(
     system: str, evidence: Evidence, final: list[Line], lines: list[Line]
 ) -> PublishedRun:
-    """A published run by its `final` lines, whose verdicts are adjusted for how many numbers it has."""
+    """Judge a published run by its `final` lines; verdicts are adjusted for how many numbers it has."""
     protocol = evidence.protocols[system]
     able: list[tuple[Line, Judgement]] = []
     for line in final:
         line.family = "final"
         if line.finding.judgement:
             able.append((line, line.finding.judgement))
-    numbers = adjusted([one for _, one in able])
-    for (line, _), one in zip(able, numbers, strict=True):
-        measured = within(line.finding.measured, one) if line.finding.measured else None
-        line.finding = replace(line.finding, verdict=one.verdict, measured=measured, judgement=one)
+    numbers = adjusted([judgement for _, judgement in able])
+    for (line, _), number in zip(able, numbers, strict=True):
+        measured = within(line.finding.measured, number) if line.finding.measured else None
+        line.finding = replace(
+            line.finding, verdict=number.verdict, measured=measured, judgement=number
+        )
         line.findings[line.judge] = line.finding
     judge_label = able[0][0].judge if able else final[0].judge
     run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers))
@@ -204,20 +206,23 @@ def _published_run(
         run = replace(run, curve=_curve(system, lines, evidence))
     second = protocol.second_workload
     if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
-        claims = [one.claim for one in numbers]
-        again = [judge(each, NO_RUNS, spread.values(each.metric, each.epoch)) for each in claims]
+        claims = [number.claim for number in numbers]
+        again = [
+            judge(claim, NO_RUNS, spread.values(claim.metric, claim.epoch)) for claim in claims
+        ]
         if (verdict := _overall(adjusted(again))) in (HOLDS, CONSISTENT):
             return replace(run, explanation=(second, verdict))
     return run
 
 
 def _overall(numbers: Sequence[Judgement]) -> str:
-    """What speaks most against a published run of the verdicts on its numbers."""
-    return min((one.verdict for one in numbers), key=VERDICTS.index, default=NOT_COMPARABLE)
+    """Return the worst verdict among the numbers of a published run."""
+    verdicts = (number.verdict for number in numbers)
+    return min(verdicts, key=VERDICTS.index, default=NOT_COMPARABLE)
 
 
 def _curve(system: str, lines: list[Line], evidence: Evidence) -> Curve | None:
-    """How the outcomes of a system over all epochs lie together among the committed runs."""
+    """Count the outcomes of a system, over all epochs, that lie where those of committed runs do."""
     spread = evidence.spread_of(system)
     published = {
         (line.row.metric, line.row.epoch): line.row.number
@@ -227,47 +232,47 @@ def _curve(system: str, lines: list[Line], evidence: Evidence) -> Curve | None:
     }
     if not spread or len(published) <= len(FINAL):
         return None
-    inside, as_few, of = spread.inside(published)
-    return Curve(inside, len(published), as_few, of)
+    inside, as_few, runs = spread.inside(published)
+    return Curve(inside, len(published), as_few, runs)
 
 
 def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]:
-    """Several published runs of one protocol, as a sample: their means against ours."""
+    """Judge several published runs of one protocol as a sample: their means against ours."""
     programs: dict[str, list[PublishedRun]] = {}
     for run in runs:
         if run.numbers:
             programs.setdefault(repr(evidence.protocols[run.system]), []).append(run)
     return [
-        replace(same[0], numbers=_means(same), curve=None, explanation=None, count=len(same))
-        for same in programs.values()
-        if len(same) >= FEWEST_RUNS
+        replace(sample[0], numbers=_means(sample), curve=None, explanation=None, count=len(sample))
+        for sample in programs.values()
+        if len(sample) >= FEWEST_RUNS
     ]
 
 
 def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
-    """The means of several published runs, judged, of the metrics that all of them have."""
+    """Judge the means of several published runs, by the metrics that all of them have."""
     means = []
-    for one in runs[0].numbers:
-        metric = one.claim.metric
-        claims = [each.claim for run in runs for each in run.numbers if each.claim.metric == metric]
-        if len(claims) == len(runs) and not one.claim.bound:
+    for first in runs[0].numbers:
+        numbers = [number.claim for run in runs for number in run.numbers]
+        claims = [claim for claim in numbers if claim.metric == first.claim.metric]
+        if len(claims) == len(runs) and not first.claim.bound:
             values = [claim.value for claim in claims]
             mean = replace(
-                one.claim,
+                first.claim,
                 value=fmean(values),
                 margin=fmean(claim.margin for claim in claims),
                 rounding=max(claim.rounding for claim in claims),
                 at_chance=any(claim.at_chance for claim in claims),
             )
-            means.append(judge_sample(mean, values, one))
+            means.append(judge_sample(mean, values, first))
     return tuple(adjusted(means))
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
     """Judge `row` by those of `runs` that share its workload, batch and replicas.
 
-    Losses and accuracies under the same protocol are judged by `prediction.judge`, counts by equality.
-    What depends on the hardware, another protocol or other data is not comparable.
+    Losses and accuracies under the same protocol are judged by `prediction.judge`, counts by equality. A
+    number that depends on the hardware, or has another protocol or other data, is not comparable.
     """
     quantity = QUANTITIES.get(row.metric)
     protocol = evidence.protocols.get(row.system)
@@ -292,17 +297,17 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     spread, committed = evidence.spreads.get(protocol.workload), NO_RUNS
     if spread and spread.fits(cell.epochs):
         committed = spread.values(row.metric, cell.epoch_of(row))
-    found = judge(_claim(row, cell, evidence), values, committed)
+    judgement = judge(_claim(row, cell, evidence), values, committed)
     measured = Measured(float(values.mean()), 4, len(values))
-    if found.verdict == NOT_COMPARABLE:
-        return Finding(NOT_COMPARABLE, (found.why,), measured, caveats, used)
-    caveats += (found.why,) if found.why else ()
-    caveats += (("stuck", found.stuck),) if found.stuck else ()
-    return Finding(found.verdict, (), within(measured, found), caveats, used, found)
+    if judgement.verdict == NOT_COMPARABLE:
+        return Finding(NOT_COMPARABLE, (judgement.why,), measured, caveats, used)
+    caveats += (judgement.why,) if judgement.why else ()
+    caveats += (("stuck", judgement.stuck),) if judgement.stuck else ()
+    return Finding(judgement.verdict, (), within(measured, judgement), caveats, used, judgement)
 
 
-def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
-    """A median, with its interval if that has a width."""
+def summarized(summary: Estimate, digits: int, unit: str = "") -> Measured:
+    """Return a median, with its interval if that has a width."""
     measured = Measured(summary.median, digits, summary.n, unit=unit)
     if summary.low < summary.high:
         return replace(measured, low=summary.low, high=summary.high)
@@ -310,26 +315,26 @@ def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
 
 
 def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tuple[str, Finding]:
-    """The designated column that judges, and its finding; the others are only shown.
+    """Return the label of the column that judges, and its finding; the other columns are only shown.
 
-    Columns train with the same seeds, so they are no repeats of each other. `judge_label` if that could be
-    compared, else the first that could.
+    Columns train with the same seeds, so they are no repeats of each other. The column `judge_label` judges
+    if it could be compared, else the first that could.
     """
     able = [label for label, finding in findings.items() if finding.verdict != NOT_COMPARABLE]
     label = judge_label if judge_label in able else (able or list(findings))[0]
     return label, findings[label]
 
 
-def within(measured: Measured, found: Judgement) -> Measured:
-    """A measured value, with the interval of one more run."""
-    return replace(measured, low=found.low, high=found.high)
+def within(measured: Measured, judgement: Judgement) -> Measured:
+    """Return a measured value with the interval of one more run."""
+    return replace(measured, low=judgement.low, high=judgement.high)
 
 
-def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
-    """A published outcome, with what does not matter of the range that it has been learned in.
+def _claim(row: Row, cell: Counterpart, evidence: Evidence) -> Claim:
+    """Return the published number and its margin, a share of the way from chance to the best value.
 
-    At chance are all outcomes of a split on which an accuracy or F1, ours or the published one, is not above
-    that of the best constant answer by more than the margin; or R², above 0.
+    The outcomes of a split are at chance if its accuracy or F1, ours or the published one, is not above that
+    of the best constant answer by more than the margin; or R², above 0.
     """
     split, _, name = row.metric.partition("_")
     of_numbers = not math.isnan(variance := float(cell.runs[f"{split}_variance"].max()))
@@ -347,14 +352,15 @@ def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
         unit, reach = row.number, -math.log(chance) - math.log(row.number)
     else:
         guessing = float(cell.runs[f"{split}_guessing_loss"].max())
-        # Of guessing by the shares of the classes: their entropy, of which the latter is a lower bound.
+        # Guessing by the shares of the classes has their entropy, of which the latter is a lower bound.
         reach = (-math.log(chance) if math.isnan(guessing) else guessing) - row.number
     at_chance = reached <= chance + evidence.margins[score].of(1 - chance)
-    about = row.metric, cell.epoch_of(row), row.rounding, row.bound, at_chance
-    return Claim(row.number, unit * evidence.margins[row.metric].of(reach), *about)
+    margin = unit * evidence.margins[row.metric].of(reach)
+    identity = row.metric, cell.epoch_of(row), row.rounding, row.bound
+    return Claim(row.number, margin, *identity, at_chance)
 
 
-def _judge_count(row: Row, summary: Summary) -> tuple[str, Reason]:
+def _judge_count(row: Row, summary: Estimate) -> tuple[str, Reason]:
     difference = summary.median - row.number
     if row.metric.startswith("target_"):
         if abs(difference) < 1e-9:

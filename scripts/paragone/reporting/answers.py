@@ -16,7 +16,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, series_of
-from paragone.analysis.metrics import named
+from paragone.analysis.metrics import criterion
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
 from paragone.analysis.run_states import not_completed
@@ -311,7 +311,7 @@ def _picture(
     of_baseline = [name for name in able if name.partition(" (")[0] == tables.baseline]
     base, metric, speeds = (
         [*of_baseline, *able][0],
-        named(rows["metric"].iloc[0]),
+        criterion(rows["metric"].iloc[0]),
         _speeds(tables, rows),
     )
     no_effect = 1.0 if metric.by_ratio else 0.0

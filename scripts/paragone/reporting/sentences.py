@@ -14,7 +14,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.grouping import CONTEST
-from paragone.analysis.metrics import margin_words, named
+from paragone.analysis.metrics import criterion, margin_words
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
 from paragone.analysis.prediction import (
     AT_CHANCE,
@@ -137,9 +137,9 @@ def with_verdicts(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Row) -> str:
-    metric = named(row["metric"])
+    metric = criterion(row["metric"])
     if row["relation"] == BETTER:
-        return f"{row['winner']} is {metric.words}"
+        return f"{row['winner']} is {metric.comparative}"
     return f"equal within {margin_words(metric)}" if row["relation"] == EQUAL else row["relation"]
 
 
@@ -151,7 +151,7 @@ def _why(row: Row) -> str:
             lacks = [f"{label}: {why}" for label, why in sides if why]
             return ", ".join(lacks) or NOT_BOTH[row["unit"]]
         case "equal" if row["winner"]:
-            return f"{row['winner']} is {named(row['metric']).words}, within the margin"
+            return f"{row['winner']} is {criterion(row['metric']).comparative}, within the margin"
         case "undecided":
             return takes(row)
     return ""
@@ -169,7 +169,7 @@ def takes(row: Row) -> str:
         minutes = more * row["unit_seconds"] / 60
         duration = "" if pd.isna(minutes) else f", about {max(minutes, 1):.0f} minutes"
         return f"it takes {more} more {unit if more == 1 else units}{duration}"
-    if _size(row) < named(row["metric"]).margin:
+    if _size(row) < criterion(row["metric"]).margin:
         return f"the effect lies between none and the margin, and more {units} may decide"
     return f"more {units} may decide"
 
@@ -184,7 +184,7 @@ def _size(row: Row) -> float:
 
 def _effect(row: Row) -> str:
     """Return how the winner of a pair relates to the loser, whose name follows."""
-    size, metric = _size(row), named(row["metric"])
+    size, metric = _size(row), criterion(row["metric"])
     if metric.saves:
         return f"{100 * (1 - 1 / size):.0f} % below"
     if row["ratio"]:
@@ -197,7 +197,7 @@ def which_is_best(rows: pd.DataFrame) -> str:
 
     rows: of the table `differences`, of the same work on one machine.
     """
-    metric = named(rows["metric"].iloc[0])
+    metric = criterion(rows["metric"].iloc[0])
     compared = rows[rows["relation"] != NOT_COMPARED]
     if compared.empty:
         return NOTHING_COMPARED
@@ -267,7 +267,9 @@ def undecided(rows: pd.DataFrame) -> list[str]:
         names = dict.fromkeys(part[["first", "second"]].to_numpy().ravel())
         pairs = part.to_dict("records")
         most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
-        metrics.setdefault((joined([*names]), takes(most)), []).append(named(metric).words)
+        metrics.setdefault((joined([*names]), takes(most)), []).append(
+            criterion(metric).comparative
+        )
     return [
         f"Which of {names} is {joined(better, 'or')} is undecided: {condition}."
         for (names, condition), better in metrics.items()
@@ -291,9 +293,9 @@ def beside_baseline(row: Row, label: str) -> str:
         return str(lacks[label == row["second"]] or NOT_BOTH[row["unit"]])
     if row["relation"] != BETTER:
         return str(row["relation"])
-    metric = named(row["metric"])
+    metric = criterion(row["metric"])
     if row["winner"] == label:
-        return metric.words
+        return metric.comparative
     return "slower" if metric.name in QUICK else "worse"
 
 

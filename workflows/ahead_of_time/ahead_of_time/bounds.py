@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ahead_of_time.records import Collective, Compilation, Cost, MeasuredStep, Step
-from paragone.analysis.statistics import Summary, summarize
+from paragone.analysis.statistics import Estimate, summarize
 from paragone.config.numbers import Protocol, Row
 
 PARTS = ("arithmetic", "memory", "links")
@@ -233,7 +233,7 @@ def scaling(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(series, ignore_index=True)
 
 
-def validated(record: MeasuredStep) -> Summary:
+def validated(record: MeasuredStep) -> Estimate:
     """Seconds of a measured step over its bound by the speeds of this machine, of all timed runs.
 
     None is below 1 unless a cache holds what the bound has in memory.

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ahead_of_time.bounds import table
 from ahead_of_time.records import Compilation, Step
-from paragone.analysis.statistics import INTERVAL, Summary
+from paragone.analysis.statistics import INTERVAL, Estimate
 from paragone.base.typed_json import Part
 
 # How the status of a record reads.
@@ -50,7 +50,7 @@ class Shown:
     heading: About
     records: list[Compilation]
     published: pd.DataFrame
-    validations: list[tuple[Step, Summary]]
+    validations: list[tuple[Step, Estimate]]
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -41,10 +41,10 @@ def points(inputs: Inputs) -> pd.DataFrame:
         for cell in cells:
             about = sweep.label, sweep.backend, cell.global_batch
             words = run_states.not_timed(cell)
-            found += bar_rows("measured", *about, cell.named(cell.speeds), words)
+            found += bar_rows("measured", *about, cell.by_name(cell.speeds), words)
             if base is not None:
                 ratios = (cell.speeds / base.speeds).dropna()
-                found += bar_rows("relative", *about, cell.named(ratios), words)
+                found += bar_rows("relative", *about, cell.by_name(ratios), words)
     table = pd.DataFrame(found).reindex(columns=BAR_COLUMNS)
     return table.sort_values("x", kind="stable", ignore_index=True)
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from paragone.analysis import run_states
-from paragone.analysis.cells import Cell, epoch_seconds
+from paragone.analysis.cells import Counterpart, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.analysis.prediction import Reason
 from paragone.config.numbers import Protocol
@@ -70,7 +70,7 @@ def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Se
     if runs.empty:
         return pd.Series(dtype="float64"), None
     protocol = Protocol(workload=series.workload, epoch_examples=examples)
-    cell = Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
+    cell = Counterpart(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
     return epoch_seconds(cell), not cell.whole_epochs()
 
 
@@ -94,7 +94,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     for protocol in inputs.numbers.protocols.values():
         same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
         if len(same):
-            differences |= dict.fromkeys(Cell(same, inputs.epochs, protocol).other_input())
+            differences |= dict.fromkeys(Counterpart(same, inputs.epochs, protocol).other_input())
     texts += [f"{words[0].upper()}{words[1:]}." for words in map(reason, differences)]
     if len(medians):
         method = f"Measured: an epoch of {int(medians['epoch_examples'].iloc[0]):,} examples"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from paragone.analysis import run_states
-from paragone.analysis.cells import Cell
+from paragone.analysis.cells import Counterpart
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import Reason
 from paragone.analysis.statistics import summarize
@@ -124,7 +124,7 @@ def conditions(inputs: Inputs) -> list[str]:
     for row, workload in _published(inputs, drawn):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
-        cell = Cell(same, epochs, inputs.numbers.protocols[row.system])
+        cell = Counterpart(same, epochs, inputs.numbers.protocols[row.system])
         reasons |= dict.fromkeys(cell.differences(row))
     differences = "; ".join(map(reason, reasons))
     return [f"Not the published conditions: {differences}."] if reasons else []

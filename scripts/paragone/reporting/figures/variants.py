@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
-from paragone.analysis.metrics import METRICS, Metric, margin_words, named
+from paragone.analysis.metrics import CRITERIA, Criterion, criterion, margin_words
 from paragone.analysis.pairwise import differences, effects_of, oriented
 from paragone.analysis.statistics import ALPHA, Effects, summarize
 from paragone.reporting import footnotes, style
@@ -29,7 +29,7 @@ from paragone.reporting.marks import (
 from paragone.reporting.sentences import with_interval
 
 ROW = 0.36  # inches per series
-RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
+RATIOS = [metric for metric in CRITERIA if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 ABSOLUTE, SHARE = "examples/s", "steady_peak_share"
 COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "mean"]
@@ -89,12 +89,12 @@ def _speeds(series: Series) -> Iterator[dict[str, Any]]:
     """Yield the speed of each contest or run, with their median and its interval."""
     summary = vars(summarize(series.speeds))
     summary["mean"] = summary.pop("median")
-    for run, speed in series.named(series.speeds).items():
+    for run, speed in series.by_name(series.speeds).items():
         yield {"metric": ABSOLUTE, "value": speed, "runs": run, **summary}
 
 
 def _ratios(
-    metric: Metric, series: Series, baseline: Series, judged: pd.DataFrame, others: int
+    metric: Criterion, series: Series, baseline: Series, judged: pd.DataFrame, others: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1.
 
@@ -110,7 +110,7 @@ def _ratios(
         if {row["first"], row["second"]} == {series.label, baseline.label} and row["n"]:
             _, low, high = oriented(row, series.label)
     low, high = (end if 0 < end < math.inf else math.nan for end in (low, high))
-    runs_of = [side.named(ratios).index for side in (series, baseline)]
+    runs_of = [side.by_name(ratios).index for side in (series, baseline)]
     for ratio, *runs in zip(ratios, *runs_of, strict=True):
         yield {
             "metric": metric.name,
@@ -142,7 +142,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
         remarks.append(footnotes.SHARED_CORES)
-    band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
+    band = Patch(label=f"equal within {margin_words(criterion('speed'))}", **BAND)
     handles = [*legend_row(f"one {units}", "geometric mean"), band]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
@@ -170,7 +170,7 @@ def _draw_ratios(
     baseline = part["baseline"].iloc[0]
     row_axes(axes, names, f"{AXES[metric]}, multiple of the baseline's")
     axes.set_xscale("log")
-    margin = named(metric).margin
+    margin = criterion(metric).margin
     axes.axvspan(1 / margin, margin, zorder=0, **BAND)
     for row, name in enumerate(names):
         series = part[part["series"] == name]

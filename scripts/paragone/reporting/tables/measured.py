@@ -4,7 +4,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.metrics import METRICS, margin_words
+from paragone.analysis.metrics import CRITERIA, margin_words
 from paragone.analysis.published import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, sentences
@@ -21,7 +21,7 @@ PAIRED = (
     "all are decided. A verdict has p <= 0.05. The effect is by how much the first variant is better: a "
     "ratio below 1, or a difference below 0, speaks for the second."
 )
-MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
+MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in CRITERIA)}."
 NOTHING = (
     "No two variants trained the same workload at the same global batch with the same tuning. "
     "There is nothing to compare."

@@ -9,7 +9,7 @@ import pandas as pd
 from paragone.analysis import verdicts
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
-from paragone.analysis.statistics import INTERVAL, Summary
+from paragone.analysis.statistics import INTERVAL, Estimate
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
@@ -168,8 +168,8 @@ def _product_finding(published: Protocol, cases: pd.DataFrame) -> Finding:
     return Finding(NOT_COMPARABLE, (("hardware_product",),), measured, runs=runs)
 
 
-def _summary(case: pd.Series, factor: float = 1) -> Summary:
-    return Summary(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
+def _summary(case: pd.Series, factor: float = 1) -> Estimate:
+    return Estimate(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
 
 
 def accelerator_reference(inputs: Inputs) -> TextTable:
