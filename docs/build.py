@@ -56,14 +56,14 @@ you choose, `[]` for each element of a list.
 def pages() -> dict[Path, str]:
     """Every page with made parts, as it should be."""
     of_record = json.dumps(msgspec.json.schema(RunRecord), indent=1)
-    made = {
+    content = {
         ROOT / "docs/configuration.md": configuration(),
         ROOT / "docs/rules.md": rules(),
         SCHEMAS / "record.schema.json": f"{of_record}\n",
     }
     path = ROOT / "docs/architecture.md"
-    made[path] = MARKED.sub(_fill, path.read_text())
-    return made
+    content[path] = MARKED.sub(_fill, path.read_text())
+    return content
 
 
 def _fill(match: re.Match) -> str:
@@ -170,11 +170,11 @@ def configuration() -> str:
     for name, node in walk.root["$defs"]["Config"]["properties"].items():
         block = walk.resolved(node)
         every = block.get("additionalProperties")
-        about = walk.resolved(every) if isinstance(every, dict) else block
+        source = walk.resolved(every) if isinstance(every, dict) else block
         if block.get("type") != "object":
             single.append((name, block, True))
             continue
-        text.append(f"\n## {name}\n\n{_sentence(about['description'])}\n\n{_HEADER}")
+        text.append(f"\n## {name}\n\n{_sentence(source['description'])}\n\n{_HEADER}")
         text += [_row(*key) for key in walk.keys(name, block)]
         if name == "datasets":
             text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.Dataset)
@@ -196,23 +196,23 @@ def _of_papers() -> list[str]:
     keys = [
         key for key in keys if not key[0].startswith(tuple(f"{kind}." for kind in papers.KINDS))
     ]
-    about = "What the file of [a paper](extending.md#a-paper) has; for blocks that a config has, see above."
-    return [f"\n## paper.yaml\n\n{about}\n\n{_HEADER}", *(_row(*key) for key in keys)]
+    text = "What the file of [a paper](extending.md#a-paper) has; for blocks that a config has, see above."
+    return [f"\n## paper.yaml\n\n{text}\n\n{_HEADER}", *(_row(*key) for key in keys)]
 
 
 def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a type of blocks, with the first line of each type's docstring and the meaning of
     its keys, `key: meaning` in the docstrings of the type and of those that it is derived from."""
-    made = msgspec.json.schema(kind)
+    schema_of_kind = msgspec.json.schema(kind)
     types = {**vars(schedules), **vars(schema), **vars(numbers), **vars(papers)}
-    for name, block in made["$defs"].items():
+    for name, block in schema_of_kind["$defs"].items():
         block["description"], _, _ = block["description"].partition("\n")
-        texts = "\n".join(inspect.getdoc(each) or "" for each in types[name].__mro__[::-1])
+        texts = "\n".join(inspect.getdoc(parent) or "" for parent in types[name].__mro__[::-1])
         meanings = re.findall(r"^(\w+): (.*(?:\n +.+)*)", texts, re.MULTILINE)
         for key, meaning in meanings:
             if key in block["properties"]:
                 block["properties"][key]["description"] = " ".join(meaning.split())
-    return made
+    return schema_of_kind
 
 
 def _kinds(
@@ -220,13 +220,18 @@ def _kinds(
 ) -> list[str]:
     """A section for each kind of a block, with the keys that those of all kinds are not."""
     text = []
-    known = described(shared)["$defs"][shared.__name__]["properties"]
+    shared_keys = described(shared)["$defs"][shared.__name__]["properties"]
     for name, kind in kinds.items():
-        made = described(kind)
-        block = made["$defs"][kind.__name__]
-        own = {key: node for key, node in block["properties"].items() if node != known.get(key)}
+        schema_of_kind = described(kind)
+        block = schema_of_kind["$defs"][kind.__name__]
+        special_keys = {
+            key: node for key, node in block["properties"].items() if node != shared_keys.get(key)
+        }
         text.append(f"\n### {title} `{name}`\n\n{_sentence(block['description'])}\n\n{_HEADER}")
-        text += [_row(*key) for key in Walk(made, {}).keys(path, {**block, "properties": own})]
+        text += [
+            _row(*key)
+            for key in Walk(schema_of_kind, {}).keys(path, {**block, "properties": special_keys})
+        ]
     return text
 
 
@@ -258,8 +263,8 @@ class Walk:
         """A node with what its `$ref` names; its own keys win."""
         if "$ref" not in node:
             return node
-        named = self.root["$defs"][node["$ref"].rpartition("/")[2]]
-        return {**self.resolved(named), **{key: node[key] for key in node if key != "$ref"}}
+        definition = self.root["$defs"][node["$ref"].rpartition("/")[2]]
+        return {**self.resolved(definition), **{key: node[key] for key in node if key != "$ref"}}
 
     def keys(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
         """Path, schema, whether it is required, and its value in config.yaml, for each key below."""
@@ -324,8 +329,8 @@ def _kind(node: dict[str, Any]) -> str:
         "exclusiveMaximum": "< {}",
     }
     bounds = [
-        words.format(node[key])
-        for key, words in limits.items()
+        template.format(node[key])
+        for key, template in limits.items()
         if key in node and node[key] < 2**53  # of every count, which JSON must be able to hold
     ]
     return " ".join([kind, ", ".join(bounds)]).strip()

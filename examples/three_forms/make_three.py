@@ -22,10 +22,17 @@ for number, (image, label) in enumerate(zip(digits.images, digits.target, strict
 
 rows = {}
 for label in ("inspect", "logging", "mailbox"):
-    found = vars(importlib.import_module(label)).values()
-    own = [each for each in found if getattr(each, "__module__", "") == label]
-    methods = [method for each in own if inspect.isclass(each) for method in vars(each).values()]
-    texts = [each.__doc__ for each in (*own, *methods) if callable(each) and each.__doc__]
+    members = vars(importlib.import_module(label)).values()
+    definitions = [member for member in members if getattr(member, "__module__", "") == label]
+    methods = [
+        method
+        for member in definitions
+        if inspect.isclass(member)
+        for method in vars(member).values()
+    ]
+    texts = [
+        member.__doc__ for member in (*definitions, *methods) if callable(member) and member.__doc__
+    ]
     rows |= {text: label for text in texts if len(text.split()) > 4}
 with open("docstrings.csv", "w", newline="") as file:
     csv.writer(file).writerows([("text", "label"), *rows.items()])
