@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from privileged import NEEDS_STRACE, needs_root
 from workspace import ROOT, UNREACHABLE, make_spec, succeed, train_command
 
 from paragone.base import processes
 from paragone.machine.process_entry import git_state
+
+pytestmark = pytest.mark.full
 
 # Each stops or changes JAX, its libraries or Python where it is inherited.
 LEFT = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--no_such_flag", "PYTHONOPTIMIZE": "2"}
