@@ -1,12 +1,15 @@
 """What probes and contests keep of compiled programs changes nothing but their start."""
 
 import numpy as np
+import pytest
 from parity.probing import probe_command
 from torch._inductor.cpu_vec_isa import VecAVX2, VecISA
 from workspace import CONFIG, call
 
 from paragone.config.expand import probe
 from paragone.engines import torch_compile
+
+pytestmark = pytest.mark.full
 
 
 def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):
