@@ -82,6 +82,8 @@ def main(arguments: list[str] | None = None) -> None:
 def ended(record: ContestsRecord, minutes: float) -> Ended | None:
     """Return why no further contest is held, given the record so far; None if another one is."""
     number = len(record.contests)
+    if number and not any(contest.windows for contest in record.contests):
+        return "untimed"
     # By name, so that the digest of this program's code leaves out the statistics: an edit of those must not
     # hold again what was held.
     enough = number >= import_module("paragone.analysis.statistics").FEWEST_EFFECTS
@@ -94,7 +96,7 @@ def ended(record: ContestsRecord, minutes: float) -> Ended | None:
 
 
 def hold(job: Contests, before: list[Contest]) -> Contest:
-    """Hold the contest after those `before`. Raises `UserError` if no variant could be timed.
+    """Hold the contest after those `before`. Raises `UserError` if all variants failed.
 
     Where variants lack memory together, the contest is held again with one at a time. If they lack it alone,
     too, the first attempt counts: the others had their turns.
@@ -104,11 +106,11 @@ def hold(job: Contests, before: list[Contest]) -> Contest:
     contest = attempt(job, len(before) + 1, together=together)
     lacking = without_memory(contest)
     is_new = not any(lacking <= without_memory(earlier) for earlier in before)
-    if together and lacking and is_new:
+    if together and lacking and is_new and len(job.specs) > 1:
         print(f"[{job.question}] not enough memory for all at once: one at a time", flush=True)
         apart = attempt(job, len(before) + 1, together=False)
         contest = apart if lacking - without_memory(apart) else contest
-    if not contest.windows:
+    if all(contestant.status == "failed" for contestant in contest.contestants):
         raise UserError(f"no variant was timed; {contest.contestants[0].reason}")
     return replace(contest, seconds=time.perf_counter() - begin)
 

@@ -84,6 +84,15 @@ def test_one_variant_alone_has_a_speed_and_nothing_to_decide(small, tmp_path):
     assert pairwise.verdicts(table, {}).empty
 
 
+def test_a_variant_that_cannot_run_and_has_nobody_beside_it_is_a_record(small, tmp_path):
+    succeed(line_of(small, tmp_path, [spec_of("tensorflow-tpu")], contests=3))
+    record = read_contests(tmp_path / "record.json")
+    (contest,) = record.contests
+    assert (contest.contestants[0].status, record.ended) == ("unavailable", "untimed")
+    table = contests.rounds([record], "asked", {})
+    assert table[["status", "examples_per_second"]].fillna(0).values.tolist() == [["unavailable", 0]]
+
+
 @pytest.mark.injects("a variant killed or stopped")
 def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]

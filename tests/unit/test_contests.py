@@ -229,7 +229,7 @@ def test_variants_that_do_not_fit_together_are_timed_one_at_a_time(
         return attempts[len(asked) - 1]
 
     monkeypatch.setattr(hold_contests, "attempt", attempt)
-    made = hold_contests.hold(Namespace(question="made"), before)
+    made = hold_contests.hold(Namespace(question="made", specs=[None, None]), before)
     assert asked == [(len(before) + 1, one.together) for one in attempts]
     assert replace(made, seconds=20) == replace(attempts[held], seconds=20)
 

@@ -27,8 +27,8 @@ ContestStatus = Annotated[
 
 
 # decided: every pair is decided, or there is none. minutes: another contest would have gone past the time of
-# the question. contests: all that were allowed are held.
-Ended = Literal["decided", "minutes", "contests"]
+# the question. contests: all that were allowed are held. untimed: no variant could be timed.
+Ended = Literal["decided", "minutes", "contests", "untimed"]
 
 
 class Contestant(Part, frozen=True, kw_only=True):
