@@ -177,7 +177,7 @@ def configuration() -> str:
         text.append(f"\n## {name}\n\n{_sentence(source['description'])}\n\n{_HEADER}")
         text += [_row(*key) for key in walk.keys(name, block)]
         if name == "datasets":
-            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.Dataset)
+            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.DatasetBlock)
         if name == "workloads":
             path, common = "workloads.<name>.optimizer", schema.Common
             text += _kinds(path, "Optimizer", {"of the project": common}, schema.Optimizer)

@@ -49,7 +49,7 @@ class Probes(Job, kw_only=True):
 def main() -> None:
     """Run the program."""
     job: Probes = read_job(Probes)
-    inputs = Inputs(job)
+    inputs = ProbeInputs(job)
     compute = first_steps.reference if job.first_steps else observe
     if job.unsupervised:
         keep_programs()
@@ -63,7 +63,7 @@ def main() -> None:
             supervise([sys.executable, __file__, str(path)], job.specs, job.outputs)
 
 
-class Inputs:
+class ProbeInputs:
     """What specifications read. Raises `UserError`, before any framework is imported."""
 
     def __init__(self, job: Probes) -> None:
@@ -94,7 +94,7 @@ def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
 
 
 def probe(
-    compute: Callable[..., Weights], spec: Spec, inputs: Inputs, output: Path, *, alone: bool
+    compute: Callable[..., Weights], spec: Spec, inputs: ProbeInputs, output: Path, *, alone: bool
 ) -> None:
     """Compute the arrays of one specification; the process ends if that fails.
 

@@ -90,7 +90,9 @@ def test_a_variant_that_cannot_run_and_has_nobody_beside_it_is_a_record(small, t
     (contest,) = record.contests
     assert (contest.contestants[0].status, record.ended) == ("unavailable", "untimed")
     table = contests.rounds([record], "asked", {})
-    assert table[["status", "examples_per_second"]].fillna(0).values.tolist() == [["unavailable", 0]]
+    assert table[["status", "examples_per_second"]].fillna(0).values.tolist() == [
+        ["unavailable", 0]
+    ]
 
 
 @pytest.mark.injects("a variant killed or stopped")

@@ -52,7 +52,7 @@ def test_every_block_of_the_schema_is_closed_but_what_plugins_fill():
     types = [each for each in vars(schema).values() if isinstance(each, type)]
     blocks = [each for each in types if issubclass(each, msgspec.Struct) and each.__struct_fields__]
     closed = {each for each in blocks if each.__struct_config__.forbid_unknown_fields}
-    assert {each.__name__ for each in {*blocks} - closed} == {"Dataset", "Model", "Optimizer"}
+    assert {each.__name__ for each in {*blocks} - closed} == {"DatasetBlock", "Model", "Optimizer"}
 
 
 # A path of the config, what it cannot have, and words of the message, which also names the path or the block.

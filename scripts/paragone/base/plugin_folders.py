@@ -22,11 +22,11 @@ def folders() -> list[Path]:
 
 def place_in_plugin(error: BaseException) -> str:
     """File and line of the innermost call in a plugin that an error went through; "" if there is none."""
-    trace, found = error.__traceback__, ""
-    known = [folder / package for folder in folders() for package in PACKAGES]
+    trace, innermost = error.__traceback__, ""
+    packages = [folder / package for folder in folders() for package in PACKAGES]
     while trace:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if any(file.is_relative_to(place) for place in known):
-            found = f"{file}, line {trace.tb_lineno}"
+        if any(file.is_relative_to(place) for place in packages):
+            innermost = f"{file}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return innermost

@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _ORIGINS: dict[tuple[str, str], Path] = {}
 
 
-def use(named: list[str], *, drawing: bool = False) -> None:
+def use(names: list[str], *, drawing: bool = False) -> None:
     """Let this process, and those that it starts, find the modules in these folders.
 
     `named` is the config's `plugins`, relative to the working directory. With `drawing`, from records alone,
@@ -43,7 +43,7 @@ def use(named: list[str], *, drawing: bool = False) -> None:
     file that has the name of another.
     """
     os.environ[VARIABLE] = ""
-    used = [name for name in named if Path(name).is_dir() or not drawing]
+    used = [name for name in names if Path(name).is_dir() or not drawing]
     for name in used:
         if not Path(name).is_dir():
             raise UserError(f"plugins: there is no folder {name!r}; correct it, or leave it out")
@@ -72,12 +72,14 @@ def _modules(package: Path) -> list[Path]:
 
 def _check_environments() -> None:
     """Raise `UserError` for two environments of one name: one would be used in the place of the other."""
-    known = {file.name: file for file in (LIBRARY.parents[1] / "envs").glob("*.yaml")}
+    environments = {file.name: file for file in (LIBRARY.parents[1] / "envs").glob("*.yaml")}
     for folder in folders():
         for file in sorted((folder / "envs").glob("*.yaml")):
-            if file.name in known:
-                raise UserError(f"plugins: {file} has the name of {known[file.name]}; rename it")
-            known[file.name] = file
+            if file.name in environments:
+                raise UserError(
+                    f"plugins: {file} has the name of {environments[file.name]}; rename it"
+                )
+            environments[file.name] = file
 
 
 def _check(file: Path, inside: str) -> None:
@@ -139,17 +141,19 @@ def load(package: str, name: str, *needed: str) -> Any:
     """
     with explaining():
         module = importlib.import_module(".".join((LIBRARY.name, *package.split("/"), name)))
-    for each in needed:
-        if not hasattr(module, each):
-            raise UserError(f"{module.__file__}: has no `{each}`, which the project calls; add it")
+    for attribute in needed:
+        if not hasattr(module, attribute):
+            raise UserError(
+                f"{module.__file__}: has no `{attribute}`, which the project calls; add it"
+            )
     return module
 
 
-class Table(dict[str, Any]):
+class Entries(dict[str, Any]):
     """A table of the file `inside`, to which plugins add. A name that it lacks raises `UserError`."""
 
-    def __init__(self, inside: str, own: dict[str, Any]) -> None:
-        super().__init__(own)
+    def __init__(self, inside: str, entries: dict[str, Any]) -> None:
+        super().__init__(entries)
         self._inside = inside
 
     def __missing__(self, name: str) -> Any:
@@ -159,23 +163,23 @@ class Table(dict[str, Any]):
         )
 
 
-def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
+def extend(inside: str, entries: dict[str, Any]) -> dict[str, Any]:
     """Return the project's table in the file of this path with what plugins add to it.
 
     Raises `UserError` for a file that cannot be imported or has no such table, and for a name that two have.
     """
-    table, known = Table(inside, own), TABLES[inside]
+    table, table_name = Entries(inside, entries), TABLES[inside]
     for file in files_of(inside)[1:]:
-        added = getattr(_imported(file), known, None)
+        added = getattr(_imported(file), table_name, None)
         if added is None:
-            raise UserError(f"{file}: has no `{known} = {{...}}`; add it")
+            raise UserError(f"{file}: has no `{table_name} = {{...}}`; add it")
         for name, entry in added.items():
             if name in table:
-                place = _ORIGINS.get((known, name), LIBRARY / inside)
+                place = _ORIGINS.get((table_name, name), LIBRARY / inside)
                 raise UserError(
-                    f"plugins: {known} of {file} has {name!r}, which {place} has; rename it"
+                    f"plugins: {table_name} of {file} has {name!r}, which {place} has; rename it"
                 )
-            table[name], _ORIGINS[known, name] = entry, file
+            table[name], _ORIGINS[table_name, name] = entry, file
     return table
 
 

@@ -159,22 +159,22 @@ def declared_by(folder: Path) -> Declarations:
 
 def engine_named(name: str) -> Capabilities:
     """What an engine of the project or a plugin can do. Raises `UserError` if none declares it."""
-    known = dict(ENGINES)
+    engines = dict(ENGINES)
     for folder in plugins.folders():
-        known |= declared_by(folder).engines
-    if name in known:
-        return known[name]
+        engines |= declared_by(folder).engines
+    if name in engines:
+        return engines[name]
     if file := plugins.file_of(f"engines/{name}.py"):
         raise UserError(
             f"{file}: add a table [engines.{name}] to {DECLARATIONS}; see docs/extending.md#an-engine"
         )
-    raise UserError(f"there is no engine {name!r}; there are {', '.join(known)}")
+    raise UserError(f"there is no engine {name!r}; there are {', '.join(engines)}")
 
 
 def least_input(model: str) -> tuple[int, ...]:
     """Return the least sides of images, or words of texts, that a model takes; () where nothing says so."""
-    known = [declared_by(folder).models.get(model) for folder in plugins.folders()]
-    return next((row.least for row in known if row), ())
+    models = [declared_by(folder).models.get(model) for folder in plugins.folders()]
+    return next((row.least for row in models if row), ())
 
 
 def is_here(engine: str) -> bool:

@@ -92,12 +92,12 @@ def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> 
         if number and spec.seed == config["seed"]:
             groups.setdefault((spec.workload.name, spec.global_batch), []).append(spec)
     lengths = {**config["contest"], "contests": number}
-    found = []
+    questions = []
     for (workload, batch), variants in groups.items():
         text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])
         hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
-        found.append(Question(f"{workload}.b{batch}.{hashed}", tuple(variants), number))
-    return found
+        questions.append(Question(f"{workload}.b{batch}.{hashed}", tuple(variants), number))
+    return questions
 
 
 def _check_steps(run: Spec, where: str) -> None:
@@ -142,7 +142,7 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
     With one replica, unless an engine drives every accelerator: then with the most that its runs have, if
     the probe's batch divides by it (else it has one, and cannot run).
     """
-    own = [spec for spec in runs if backend in (spec.backend.name, "reference")]
+    specs = [spec for spec in runs if backend in (spec.backend.name, "reference")]
     block = with_reference(config)["backends"][backend]
     replicas = 1
     if (
@@ -150,9 +150,9 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
         and is_here(block["engine"])
         and engine_named(block["engine"]).drives_all
     ):
-        most = max(spec.replicas for spec in own)
+        most = max(spec.replicas for spec in specs)
         replicas = most if PROBE["global_batch"] % most == 0 else 1
-    workloads = sorted({spec.workload.name for spec in own})
+    workloads = sorted({spec.workload.name for spec in specs})
     return [probe(config, workload, backend, replicas) for workload in workloads]
 
 
@@ -199,8 +199,8 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
     if schedule and schedule.over is not None:
         schedule = replace(schedule, over=min(schedule.over, (epochs - 1) * epoch))
     decay = tuple(
-        replace(each, after=min(each.after, number * epoch))
-        for number, each in enumerate(rate.decay, start=1)
+        replace(step, after=min(step.after, number * epoch))
+        for number, step in enumerate(rate.decay, start=1)
     )
     return replace(rate, warmup=warmup, schedule=schedule, decay=decay)
 
@@ -280,8 +280,8 @@ def replaced(block: dict[str, Any], *overrides: dict[str, Any]) -> dict[str, Any
 
 def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[int, int]:
     """Take the batch size out of a workload: examples of a step over all replicas, and of each replica."""
-    if (each := workload.pop("per_replica_batch", None)) is not None:
-        return each * replicas, each
+    if (per_replica := workload.pop("per_replica_batch", None)) is not None:
+        return per_replica * replicas, per_replica
     total = workload.pop("global_batch")
     if total % replicas:
         raise UserError(
@@ -294,10 +294,10 @@ def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[i
 def _workers(choice: dict[str, Any], backend: Backend, where: str) -> int:
     """The row's `workers`; else one, or one per replica where the strategy needs several."""
     replicas = choice["replicas"]
-    known = engine_named(backend.engine).strategies if is_here(backend.engine) else {}
-    if backend.strategy not in known:  # of records alone; else the config was refused
+    strategies = engine_named(backend.engine).strategies if is_here(backend.engine) else {}
+    if backend.strategy not in strategies:  # of records alone; else the config was refused
         return choice.get("workers", 1)
-    spread = known[backend.strategy]
+    spread = strategies[backend.strategy]
     workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
     if replicas % workers or not allowed.get(spread, True):

@@ -32,41 +32,44 @@ def narrow(config: dict[str, Any]) -> list[str]:
 
 def framework_of(environment: str) -> str | None:
     """The framework of an environment; None for one of a plugin's own."""
-    named = [name for name in FRAMEWORKS if f"{environment}-".startswith(f"{name}-")]
-    return max(named, key=len, default=None)
+    frameworks = [name for name in FRAMEWORKS if f"{environment}-".startswith(f"{name}-")]
+    return max(frameworks, key=len, default=None)
 
 
-def _to_experiments(config: dict[str, Any], named: list[str]) -> None:
-    known = config["experiments"]
-    if not named:
+def _to_experiments(config: dict[str, Any], names: list[str]) -> None:
+    experiments = config["experiments"]
+    if not names:
         return
-    for name in named:
-        if name not in known:
-            raise UserError(f"only: there is no experiment {name!r}; known are {', '.join(known)}")
-    config["experiments"] = {name: block for name, block in known.items() if name in named}
-    if config["primary"]["experiment"] not in named:
-        config["primary"] = config["primary"] | {"experiment": named[0]}
+    for name in names:
+        if name not in experiments:
+            raise UserError(
+                f"only: there is no experiment {name!r}; known are {', '.join(experiments)}"
+            )
+    config["experiments"] = {name: block for name, block in experiments.items() if name in names}
+    if config["primary"]["experiment"] not in names:
+        config["primary"] = config["primary"] | {"experiment": names[0]}
 
 
 def _to_frameworks(config: dict[str, Any]) -> list[str]:
     """Leave out the backends of other frameworks wherever they are named, and what is then without any."""
-    named, known = config["frameworks"], config["experiments"]
+    frameworks, experiments = config["frameworks"], config["experiments"]
     absent = {
         name
         for name, block in config["backends"].items()
-        if framework_of(block["environment"]) not in {None, *named}
+        if framework_of(block["environment"]) not in {None, *frameworks}
     }
-    matrices = {name: _without(absent, block["matrix"]) for name, block in known.items()}
-    left = {name: known[name] | {"matrix": rows} for name, rows in matrices.items() if rows}
+    matrices = {name: _without(absent, block["matrix"]) for name, block in experiments.items()}
+    left = {name: experiments[name] | {"matrix": rows} for name, rows in matrices.items() if rows}
     if not left:
         raise UserError(
-            f"frameworks: no experiment has a backend of {' or '.join(named)}; name another framework"
+            f"frameworks: no experiment has a backend of {' or '.join(frameworks)}; name another framework"
         )
     config["experiments"] = left
     _put_in_place(config, absent)
     sentences = {
-        f"not of {' or '.join(named)}, as `frameworks` has it": absent & {*_trained(known)},
-        "experiments of which nothing is left": {*known} - {*left},
+        f"not of {' or '.join(frameworks)}, as `frameworks` has it": absent
+        & {*_trained(experiments)},
+        "experiments of which nothing is left": {*experiments} - {*left},
     }
     return [f"{', '.join(sorted(names))}: {why}." for why, names in sentences.items() if names]
 

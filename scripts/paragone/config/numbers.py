@@ -160,39 +160,39 @@ def read_numbers(folder: Path, blocks: dict[str, Any] | None = None) -> dict[str
     path = folder / NUMBERS
     blocks = read(folder / FILE) if blocks is None else blocks
     try:
-        about = msgspec.convert(blocks.get("numbers"), dict[str, Numbers])
+        numbers = msgspec.convert(blocks.get("numbers"), dict[str, Numbers])
     except ValueError as error:
         raise UserError(f"{folder / FILE}: numbers: {error}") from None
-    found = {name: Published([], {}, block.flaws) for name, block in about.items()}
+    published = {name: Published([], {}, block.flaws) for name, block in numbers.items()}
     for line, cells in _lines(path):
         where = f"{path}, line {line}"
-        if (name := cells.pop("experiment", "")) not in found:
+        if (name := cells.pop("experiment", "")) not in published:
             raise UserError(
                 f"{where}: experiment {name!r} is not among `numbers` of {FILE}; add it there"
             )
         row = _row(cells, where, blocks.get("workloads", {}))
-        found[name].rows.append(row)
-        if systems := about[name].systems:
-            _add_protocol(found[name].protocols, systems, row, where)
-    for name, one in found.items():
-        for system, protocol in one.protocols.items():
+        published[name].rows.append(row)
+        if systems := numbers[name].systems:
+            _add_protocol(published[name].protocols, systems, row, where)
+    for name, entry in published.items():
+        for system, protocol in entry.protocols.items():
             if (second := protocol.second_workload) and second not in blocks.get("workloads", {}):
                 raise UserError(
                     f"{folder / FILE}: numbers.{name}.systems.{system}.second_workload: {second!r} is none "
                     f"of {', '.join(blocks.get('workloads', {}))}"
                 )
-        _check(f"{folder / FILE}: numbers.{name}", one, about[name])
-    return found
+        _check(f"{folder / FILE}: numbers.{name}", entry, numbers[name])
+    return published
 
 
-def numbers_of(known: Mapping[str, Found], experiment: str, where: str) -> Found:
+def numbers_of(published: Mapping[str, Found], experiment: str, where: str) -> Found:
     """What is known under the name of an experiment. Raises `UserError` naming the key, `where`."""
-    if experiment not in known:
+    if experiment not in published:
         raise UserError(
-            f"{where}: no paper has numbers of {experiment!r}; there are those of {', '.join(known)}; name "
-            "the folder of another paper in `papers`"
+            f"{where}: no paper has numbers of {experiment!r}; there are those of {', '.join(published)}; "
+            "name the folder of another paper in `papers`"
         )
-    return known[experiment]
+    return published[experiment]
 
 
 def _add_protocol(
@@ -209,12 +209,12 @@ def _add_protocol(
         )
 
 
-def _check(where: str, found: Published, about: Numbers) -> None:
+def _check(where: str, published: Published, numbers: Numbers) -> None:
     """Raise `UserError` for what no row of numbers.csv has."""
-    if not found.rows:
+    if not published.rows:
         raise UserError(f"{where}: {NUMBERS} has no row of this experiment; add one")
-    for system in about.systems:
-        if system not in found.protocols:
+    for system in numbers.systems:
+        if system not in published.protocols:
             raise UserError(f"{where}.systems: {NUMBERS} has no row of {system!r}; correct it")
 
 
@@ -261,12 +261,12 @@ def _row(cells: dict[str, str], where: str, workloads: dict[str, Any]) -> Row:
         if not cells.get(name, "0").isdecimal():
             raise UserError(f"{where}: {name} {cells[name]!r} is no whole number")
     printed = len(value[1] or "")
-    about: dict[str, Any] = {"condition": "", "decimals": printed, "final": bool(final), **cells}
-    about["metric"] = f"{split}_{cells['metric']}" if split else cells["metric"]
+    keys: dict[str, Any] = {"condition": "", "decimals": printed, "final": bool(final), **cells}
+    keys["metric"] = f"{split}_{cells['metric']}" if split else cells["metric"]
     if final and workload:
-        about.setdefault("epoch", workloads[workload]["epochs"])
+        keys.setdefault("epoch", workloads[workload]["epochs"])
     try:
-        row = msgspec.convert(about, Row, strict=False)
+        row = msgspec.convert(keys, Row, strict=False)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from None
     if row.decimals is not None and row.decimals < printed:

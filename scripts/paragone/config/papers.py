@@ -18,14 +18,14 @@ from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, r
 from paragone.config.read import merged, read
 from paragone.config.schema import (
     Closed,
-    Dataset,
+    DatasetBlock,
     Experiment,
     Margin,
     Name,
     Reduced,
     Text,
     Word,
-    Workload,
+    WorkloadBlock,
 )
 from paragone.config.validate import check, check_blocks
 
@@ -50,8 +50,8 @@ class Source(Closed, kw_only=True):
     title: Text
     where: Text
     plugins: list[Text] = field(default_factory=list)
-    datasets: dict[Word, Dataset] = field(default_factory=dict)
-    workloads: dict[Name, Workload] = field(default_factory=dict)
+    datasets: dict[Word, DatasetBlock] = field(default_factory=dict)
+    workloads: dict[Name, WorkloadBlock] = field(default_factory=dict)
     experiments: dict[Word, Experiment] = field(default_factory=dict)
     margins: dict[str, Margin] = field(default_factory=dict)
     numbers: dict[Word, Numbers]
@@ -83,11 +83,11 @@ def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[
     """
     check(config, dict[str, Any], "config")
     check(config.get("papers", []), list[Text], "papers")
-    own = {path.parent.name: path.parent for path in sorted(project.glob(f"papers/*/{FILE}"))}
-    named = dict.fromkeys(_folder(name, own).resolve() for name in config.get("papers", []))
-    others = [folder.resolve() for folder in own.values() if folder.resolve() not in named]
+    folders = {path.parent.name: path.parent for path in sorted(project.glob(f"papers/*/{FILE}"))}
+    chosen = dict.fromkeys(_folder(name, folders).resolve() for name in config.get("papers", []))
+    unnamed = [folder.resolve() for folder in folders.values() if folder.resolve() not in chosen]
     read_all = [
-        [read_paper(Path(os.path.relpath(one))) for one in some] for some in (named, others)
+        [read_paper(Path(os.path.relpath(folder))) for folder in some] for some in (chosen, unnamed)
     ]
     _check_names([paper for some in read_all for paper in some])
     return read_all[0], read_all[1]
@@ -99,35 +99,37 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     The workloads and models of all papers of the project are known, whichever are named, and an experiment of
     the config with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
-    named, others = papers_of(config, project)
+    chosen, unnamed = papers_of(config, project)
     check(config.setdefault("plugins", []), list[Text], "plugins")
     check(config.get("margins"), dict[str, Any], "margins")
     check(config.get("reduced"), Reduced | None, "reduced")
-    for paper in (*named, *others):
+    for paper in (*chosen, *unnamed):
         paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]
         config["plugins"] += [path for path in paths if path not in config["plugins"]]
     for key in KINDS:
         check(config.setdefault(key, {}), dict[str, Any], key)
-        known = {
-            name: block for one in (*named, *others) for name, block in one.blocks[key].items()
+        published = {
+            name: block
+            for paper in (*chosen, *unnamed)
+            for name, block in paper.blocks[key].items()
         }
         less = (config.get("reduced") or {}).get(key, {})
-        if unknown := [name for name in less if name not in known]:
+        if unknown := [name for name in less if name not in published]:
             raise UserError(
-                f"reduced.{key}.{unknown[0]}: no paper has it; there are {', '.join(known)}"
+                f"reduced.{key}.{unknown[0]}: no paper has it; there are {', '.join(published)}"
             )
-        names = [*less, *known]
+        names = [*less, *published]
         if key == "experiments":
-            asked = {*config[key]}.union(*(paper.blocks[key] for paper in named))
+            asked = {*config[key]}.union(*(paper.blocks[key] for paper in chosen))
             # Given runs are drawn as the experiments that they were made for.
             given = isinstance(config.get("records_only"), dict)
             names = [name for name in names if name in asked and not given]
         for name in dict.fromkeys(names):
-            block = merged(known[name], less.get(name, {}))
+            block = merged(published[name], less.get(name, {}))
             config[key][name] = merged(block, config[key].get(name, {}))
-    for paper in (*named, *others):
+    for paper in (*chosen, *unnamed):
         _check_margins(paper, config["margins"])
-    return [*named, *others]
+    return [*chosen, *unnamed]
 
 
 def read_paper(folder: Path) -> Paper:
@@ -149,11 +151,11 @@ def read_paper(folder: Path) -> Paper:
     return Paper(folder, blocks, published)
 
 
-def _folder(name: str, own: dict[str, Path]) -> Path:
-    folder = own.get(name, Path(name))
+def _folder(name: str, folders: dict[str, Path]) -> Path:
+    folder = folders.get(name, Path(name))
     if not (folder / FILE).is_file():
         raise UserError(
-            f"papers: {name!r} is no folder with a {FILE}, and none of {', '.join(own)}; correct it"
+            f"papers: {name!r} is no folder with a {FILE}, and none of {', '.join(folders)}; correct it"
         )
     return folder
 
@@ -161,17 +163,17 @@ def _folder(name: str, own: dict[str, Path]) -> Path:
 def _beside(folder: Path, path: Any) -> Any:
     """A path of a paper's file, or one for each split, as seen from the working directory."""
     if isinstance(path, dict):
-        return {split: _beside(folder, one) for split, one in path.items()}
+        return {split: _beside(folder, place) for split, place in path.items()}
     return os.path.relpath(folder / path)
 
 
 def _check_names(papers: Iterable[Paper]) -> None:
     """Raise `UserError` for a name that two papers have: one would be used in the place of the other."""
-    known: dict[tuple[str, str], Path] = {}
+    folders: dict[tuple[str, str], Path] = {}
     for paper in papers:
         names = [(kind, name) for kind in KINDS[:-1] for name in paper.blocks[kind]]
         for kind, name in [*names, *(("numbers", name) for name in paper.published)]:
-            if (other := known.setdefault((kind, name), paper.folder)) != paper.folder:
+            if (other := folders.setdefault((kind, name), paper.folder)) != paper.folder:
                 raise UserError(
                     f"{paper.folder / FILE}: {kind}.{name}: {other / FILE} has this name; rename it"
                 )
@@ -179,8 +181,8 @@ def _check_names(papers: Iterable[Paper]) -> None:
 
 def _check_margins(paper: Paper, margins: dict[str, Any]) -> None:
     """Raise `UserError` for an outcome that no margin judges."""
-    for name, one in paper.published.items():
-        for metric in (row.metric for row in one.rows if row.is_outcome):
+    for name, published in paper.published.items():
+        for metric in (row.metric for row in published.rows if row.is_outcome):
             if metric not in margins:
                 raise UserError(
                     f"{paper.folder / FILE}: margins: {metric} of numbers.{name} has none; add "

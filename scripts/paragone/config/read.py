@@ -19,7 +19,7 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
         """Refuse keys that are no texts, and keys that a mapping has twice."""
-        known: set[str] = set()
+        names: set[str] = set()
         for key, _ in node.value:
             if key.tag == "tag:yaml.org,2002:merge":  # of an alias, whose keys are defaults
                 continue
@@ -27,9 +27,9 @@ class _Loader(yaml.CSafeLoader):
                 raise _fault(
                     key, f"the key {key.value or 'null'} is read as no text; write it in quotes"
                 )
-            if name in known:
+            if name in names:
                 raise _fault(key, f"the key {name} is there twice; leave one of them")
-            known.add(name)
+            names.add(name)
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> float:
@@ -48,8 +48,8 @@ for tag in (INT, FLOAT):
     _Loader.add_constructor(tag, _Loader.construct_number)
 
 
-def _fault(node: yaml.Node, words: str) -> yaml.MarkedYAMLError:
-    return yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+def _fault(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def read(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".json":  # which may be indented by tabs
             text = json.dumps(json.loads(text))
-        found = yaml.load(text, _Loader)  # of a subclass of the safe one
-        json.dumps(found, default=str)  # follows every alias
+        content = yaml.load(text, _Loader)  # of a subclass of the safe one
+        json.dumps(content, default=str)  # follows every alias
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -80,9 +80,9 @@ def read(path: Path) -> dict[str, Any]:
             problem = "found a tab in the place of spaces"
         remedy = "" if ";" in problem else "; correct it"
         raise UserError(f"{path}{where}: {problem}{remedy}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise UserError(f"{path}: not a mapping of keys to values; see config.yaml")
-    return found
+    return content
 
 
 def merged(block: Any, over: Any) -> Any:

@@ -91,9 +91,9 @@ class Target(Block, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise `ValueError` unless it names one metric."""
-        if len(named := [name for name in METRICS if getattr(self, name) is not None]) != 1:
+        if len(metrics := [name for name in METRICS if getattr(self, name) is not None]) != 1:
             raise ValueError(
-                f"target: names {' and '.join(named) or 'no metric'}; name one of {', '.join(METRICS)}"
+                f"target: names {' and '.join(metrics) or 'no metric'}; name one of {', '.join(METRICS)}"
             )
 
     @property
@@ -337,8 +337,10 @@ class Spec(Block, frozen=True, dict=True):
 
     def with_batch(self, size: int) -> "Spec":
         """Return a copy that trains and evaluates on global batches of `size` examples."""
-        each = size // self.replicas
-        return replace(self, global_batch=size, per_replica_batch=each, least_evaluation_batch=size)
+        share = size // self.replicas
+        return replace(
+            self, global_batch=size, per_replica_batch=share, least_evaluation_batch=size
+        )
 
     def epoch_examples(self, examples: int) -> int:
         """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""
@@ -400,14 +402,14 @@ def cell_of(name: str) -> dict[str, Any]:
 
     Raises `UserError` if it is not the name of a run.
     """
-    found = re.fullmatch(
+    parts = re.fullmatch(
         r"(?P<workload>[^.]+)\.(?P<backend>[^.]+)\.r(?P<replicas>\d+)\.b(?P<global_batch>\d+)"
         r"\.s(?P<seed>\d+)\.[0-9a-f]{8}",
         name,
     )
-    if found is None:
+    if parts is None:
         raise UserError(f"{name}: not the name of a run; delete the folder of that name")
-    return {key: int(text) if text.isdigit() else text for key, text in found.groupdict().items()}
+    return {key: int(text) if text.isdigit() else text for key, text in parts.groupdict().items()}
 
 
 def as_list(value: Any) -> list[Any]:

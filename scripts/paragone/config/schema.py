@@ -130,7 +130,7 @@ class StandIn(Closed):
     examples: Examples = ABSENT
 
 
-class Dataset(Open):
+class DatasetBlock(Open):
     """Data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md
 
     form: what it is read from: module in scripts/paragone/data/forms/
@@ -161,7 +161,7 @@ Editions = Annotated[
 ]
 
 
-class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
+class Tfds(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """A builder of TensorFlow Datasets
 
     builder: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
@@ -199,7 +199,7 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has an address and no editions; add the files' checksums")
 
 
-class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
+class Folder(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """Images in a folder per class
 
     path: folder, relative to the working directory; or one for train, one for test
@@ -219,7 +219,7 @@ class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has a range that does not rise; write the lower value first")
 
 
-class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
+class Arrays(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """NumPy's files
 
     path: .npz file, or folder of .npy files, relative to the working directory; or one for train,
@@ -250,7 +250,7 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has two of targets, indicators and ignored; leave one of them out")
 
 
-class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
+class TableFile(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """Texts or numbers in a CSV, TSV or Parquet file
 
     path: file, relative to the working directory; or one for train, one for test
@@ -281,9 +281,9 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         inputs = self.columns or [self.text]
-        named = [*inputs, *(self.targets or self.indicators or [self.label])]
-        if len({*named}) < len(named):
-            twice = next(name for at, name in enumerate(named) if name in named[:at])
+        columns = [*inputs, *(self.targets or self.indicators or [self.label])]
+        if len({*columns}) < len(columns):
+            twice = next(name for at, name in enumerate(columns) if name in columns[:at])
             raise ValueError(
                 f"names the column {twice!r} twice; a model sees it, or learns it: leave one of them out"
             )
@@ -299,7 +299,7 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
             ) from None
 
 
-class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
+class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """A text, or tokens, as one stream, of which the end is held out; examples are windows of it
 
     held_out: fraction at its end, held out for testing
@@ -326,10 +326,10 @@ class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 # The keys of the project's forms; a plugin's may have any.
-FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table, "stream": Stream}
+FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": TableFile, "stream": Stream}
 
 
-class Contest(Closed):
+class ContestLengths(Closed):
     """How long the variants of a question are timed in turn, where an experiment asks for `contests`
 
     rounds: turns of each variant in a contest
@@ -364,7 +364,7 @@ class Primary(Closed):
     ]
 
 
-class Backend(Closed, kw_only=True):
+class BackendBlock(Closed, kw_only=True):
     """Backends, by name; see docs/backends.md
 
     engine: module in scripts/paragone/engines/
@@ -533,7 +533,7 @@ OPTIMIZERS = {
 }
 
 
-class Workload(Closed, kw_only=True):
+class WorkloadBlock(Closed, kw_only=True):
     """Data set, model, optimizer and schedule, by name; the same for every framework
 
     dataset: one of datasets, or tfds/<builder>
@@ -579,7 +579,7 @@ class Workload(Closed, kw_only=True):
     target: Target = ABSENT
 
 
-class Cell(Closed, kw_only=True):
+class MatrixRow(Closed, kw_only=True):
     """Each row is the product of its lists; each combination is a cell
 
     workload: instead of the experiment's
@@ -609,7 +609,7 @@ class Cell(Closed, kw_only=True):
     tuning: Tuning | Annotated[list[Tuning], Meta(min_length=1)] = ABSENT
 
 
-class Section(Closed):
+class PageSection(Closed):
     """A part of the page
 
     title: title of its figures and tables
@@ -625,7 +625,7 @@ class Section(Closed):
     published: str = ""
 
 
-class Experiment(Section, kw_only=True):
+class Experiment(PageSection, kw_only=True):
     """Questions, by name; each is a matrix of runs and the figures and tables that answer it
 
     workload: one of workloads
@@ -650,10 +650,10 @@ class Experiment(Section, kw_only=True):
     target: Target = ABSENT
     repeats: Count = 1
     contests: Annotated[int, Meta(ge=0)] = 0
-    matrix: Annotated[list[Cell], Meta(min_length=1)]
+    matrix: Annotated[list[MatrixRow], Meta(min_length=1)]
 
 
-class Matmul(Section, kw_only=True):
+class Matmul(PageSection, kw_only=True):
     """Matrix products; the fastest square one of a device and precision is the peak of FLOP shares
 
     backends: backends to measure, one device each
@@ -672,7 +672,7 @@ class Matmul(Section, kw_only=True):
     repeats: Count
 
 
-class AcceleratorReference(Section):
+class AcceleratorReference(PageSection):
     """Published tables of accelerators, with this machine's measured peak"""
 
 
@@ -733,15 +733,15 @@ class Config(Closed):
     only: list[str]
     frameworks: list[Literal["tensorflow", "torch", "torch-xla", "jax"]]
     data: Data
-    datasets: dict[Word, Dataset]
+    datasets: dict[Word, DatasetBlock]
     seed: Annotated[int, Meta(ge=0, le=2147483647)]
-    contest: Contest
+    contest: ContestLengths
     primary: Primary
     baseline: str
     deterministic: bool
     records_only: bool | dict[str, Given]
-    backends: dict[Name, Backend]
-    workloads: dict[Name, Workload]
+    backends: dict[Name, BackendBlock]
+    workloads: dict[Name, WorkloadBlock]
     experiments: Annotated[dict[Word, Experiment], Meta(min_length=1)]
     reduced: Reduced | None
     margins: dict[str, Margin]

@@ -16,7 +16,7 @@ from paragone.base.errors import UserError
 from paragone.config.datasets import TFDS, block_of, form_module
 from paragone.config.engines import check_backend
 from paragone.config.expand import BATCH_SIZES, known_name
-from paragone.config.schema import FORMS, OPTIMIZERS, Config, Dataset, Optimizer
+from paragone.config.schema import FORMS, OPTIMIZERS, Config, DatasetBlock, Optimizer
 from paragone.tasks import CLASSIFICATION
 
 ROOT = Path(__file__).parents[3]
@@ -49,7 +49,7 @@ def validate(config: dict[str, Any]) -> None:
 def check_blocks(config: dict[str, Any]) -> None:
     """Check what the types of datasets, workloads and experiments leave open, as `validate` does."""
     for name, block in config["datasets"].items():
-        check(block, FORMS.get(block["form"], Dataset), f"datasets.{name}")
+        check(block, FORMS.get(block["form"], DatasetBlock), f"datasets.{name}")
     for name, block in config["workloads"].items():
         optimizer = block["optimizer"]
         kind = OPTIMIZERS.get(optimizer["name"], Optimizer)
@@ -70,16 +70,16 @@ def _check_tasks(config: dict[str, Any]) -> None:
     names = {name: task.get("name") for name, task in learned.items()}
     for name, block in config["workloads"].items():
         data = config["datasets"].get(block["dataset"], {})
-        known = data.get("form") in FORMS or block["dataset"].startswith(f"{TFDS}/")
+        is_own_form = data.get("form") in FORMS or block["dataset"].startswith(f"{TFDS}/")
         where, task = f"workloads.{name}.task", names[name] or CLASSIFICATION.name
         for kind, key in (("regression", "targets"), ("multi-label", "indicators")):
-            if known and (task == kind) != (key in data):
+            if is_own_form and (task == kind) != (key in data):
                 holds = f"`{key}`" if key in data else f"no `{key}`"
                 raise UserError(
                     f"{where}: data set {block['dataset']} has {holds}, and the task is {task}; correct one "
                     "of them"
                 )
-        if known and learned[name].get("ignored", False) != ("ignored" in data):
+        if is_own_form and learned[name].get("ignored", False) != ("ignored" in data):
             holds = "names" if "ignored" in data else "does not name"
             raise UserError(
                 f"{where}.ignored: data set {block['dataset']} {holds} an ignored label; correct one of them"
@@ -97,7 +97,7 @@ def _check_tasks(config: dict[str, Any]) -> None:
             block["workload"],
             *(row.get("workload", block["workload"]) for row in block["matrix"]),
         }
-        other = [each for each in used if names.get(each) not in (None, CLASSIFICATION.name)]
+        other = [name for name in used if names.get(name) not in (None, CLASSIFICATION.name)]
         if other and "predictions" in block["figures"]:
             raise UserError(
                 f"experiments.{name}.figures: predictions shows classes, and workload {other[0]} is "
@@ -123,10 +123,10 @@ def _check_batch_sizes(config: dict[str, Any]) -> None:
 def _check_backends(backends: dict[str, Any]) -> None:
     for name, backend in backends.items():
         for key, file in (("engine", "engines/{}.py"), ("environment", "envs/{}.yaml")):
-            wanted = file.format(backend[key])
-            if not (plugins.file_of(wanted) or (ROOT / wanted).is_file()):
+            path = file.format(backend[key])
+            if not (plugins.file_of(path) or (ROOT / path).is_file()):
                 raise UserError(
-                    f"backends.{name}.{key}: there is no {wanted} in scripts/paragone/, this checkout or "
+                    f"backends.{name}.{key}: there is no {path} in scripts/paragone/, this checkout or "
                     "a plugin; add it or name one that is there"
                 )
         check_backend(name, backend)
@@ -155,7 +155,7 @@ def check(value: Any, kind: Any, path: str = "") -> None:
 def _check_yaml(value: Any, path: str) -> None:
     """Raise `UserError` for names that YAML reads as something else, for numbers that are not finite, and for
     halves of characters, such as "\\ud800"."""
-    if isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         raise UserError(f"{path}: {_shown(value)} has half of a character; write the whole one")
     if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{path}: {value} is not a finite number; write one that is")
@@ -199,7 +199,7 @@ def _options(kind: Any) -> list[Any]:
     if get_origin(kind) is Annotated:
         return _options(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
-        return [each for option in get_args(kind) for each in _options(option)]
+        return [member for option in get_args(kind) for member in _options(option)]
     return [kind]
 
 
@@ -219,7 +219,7 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
     key = reason.rpartition(" field `")[2].rstrip("`")
     if reason.startswith("Object contains unknown"):
         fields = next(
-            each for each in options if hasattr(each, "__struct_fields__")
+            choice for choice in options if hasattr(choice, "__struct_fields__")
         ).__struct_fields__
         close = difflib.get_close_matches(key, fields, 1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
@@ -233,7 +233,7 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
     if isinstance(value, str) and {int, float} & {*options} and (remedy := _number_in(value)):
         return remedy
     allowed = [
-        each for option in options if get_origin(option) is Literal for each in get_args(option)
+        choice for option in options if get_origin(option) is Literal for choice in get_args(option)
     ]
     if allowed and not isinstance(value, list | dict):
         return f"{_shown(value)} is not one of {', '.join(map(json.dumps, allowed))}"

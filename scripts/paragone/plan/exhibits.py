@@ -47,14 +47,14 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, Exhibit]:
     """
     declared = {}
     for folder in plugins.folders():
-        known: dict[str, Exhibit] = getattr(declared_by(folder), kind)
+        exhibits: dict[str, Exhibit] = getattr(declared_by(folder), kind)
         for file in sorted((folder / f"reporting/{kind}").glob("[!_.]*.py")):
-            if file.stem not in known:
+            if file.stem not in exhibits:
                 raise UserError(
                     f"{file}: add a table [{kind}.{file.stem}] with label and reads to {folder}/"
                     f"{DECLARATIONS}, or begin the file's name with _"
                 )
-            row = known[file.stem]
+            row = exhibits[file.stem]
             if unknown := [word for word in row.reads if word not in readable]:
                 raise UserError(
                     f"{folder / DECLARATIONS}: {kind}.{file.stem} reads {unknown[0]!r}, which is none of "

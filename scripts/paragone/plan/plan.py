@@ -62,11 +62,17 @@ class Plan:
             for name, specs in self.experiments.items()
             for question in timed_in_turn(config, name, specs)
         }
-        in_contests = {name: {*map(cell, one.variants)} for name, one in self.timed.items()}
+        in_contests = {
+            name: {*map(cell, question.variants)} for name, question in self.timed.items()
+        }
         self.questions_of = {
-            name: [self.timed[each] for each, cells in in_contests.items() if cells & own]
+            name: [
+                self.timed[question]
+                for question, cells in in_contests.items()
+                if cells & trained_cells
+            ]
             for name, specs in self.experiments.items()
-            for own in [{*map(cell, specs)}]
+            for trained_cells in [{*map(cell, specs)}]
         }
         self.products = products(config)
         tables = {
@@ -91,10 +97,10 @@ class Plan:
                 str(path) for paper in self._paper_of[section] for path in paper.files
             ],
         }
-        known = {name: paper for paper in self.papers for name in paper.published}
+        papers = {name: paper for paper in self.papers for name in paper.published}
         # The paper with the numbers that each section is compared with, if there is one.
         self._paper_of: dict[str, list[Paper]] = {
-            name: [numbers_of(known, published, f"published of {name}")] if published else []
+            name: [numbers_of(papers, published, f"published of {name}")] if published else []
             for name, block in self.sections.items()
             for published in [block.get(PUBLISHED, "")]
         }
@@ -174,7 +180,9 @@ class Plan:
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
         workloads = [spec.workload for spec in self.runs.values()]
-        return sorted({each.model_name for each in workloads if each.dataset == dataset})
+        return sorted(
+            {workload.model_name for workload in workloads if workload.dataset == dataset}
+        )
 
     def probed(self, wildcards: Any) -> Spec:
         """What a backend computes of a workload for the parity gate."""
@@ -186,8 +194,8 @@ class Plan:
 
     def weights(self, spec: Spec) -> list[str]:
         """The description of the published weights that a specification starts from, if it does."""
-        wanted = spec.workload.initializer == "imagenet"
-        return [f"<results>/weights/{spec.workload.model_name}.json"] if wanted else []
+        is_pretrained = spec.workload.initializer == "imagenet"
+        return [f"<results>/weights/{spec.workload.model_name}.json"] if is_pretrained else []
 
     def first_steps(self, *specs: Spec) -> list[str]:
         """The files that the first steps of some runs are compared with, as far as there are some."""
@@ -380,15 +388,17 @@ class Plan:
     def _exhibits(self, kind: str) -> dict[str, Exhibit]:
         """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a
         section; from records alone the name is left out of the section instead."""
-        known = EXHIBITS[kind] | rows(kind, self.reads)
+        exhibits = EXHIBITS[kind] | rows(kind, self.reads)
         for section, block in self.sections.items():
-            absent = [name for name in block[kind] if name not in known]
+            absent = [name for name in block[kind] if name not in exhibits]
             if absent and not self.from_records:
                 raise UserError(
-                    f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(known)}"
+                    f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(exhibits)}"
                 )
             of_contests = [
-                name for name in block[kind] if name in known and known[name].reads == ("rounds",)
+                name
+                for name in block[kind]
+                if name in exhibits and exhibits[name].reads == ("rounds",)
             ]
             if of_contests and not self.timings(section):
                 absent += of_contests
@@ -401,7 +411,7 @@ class Plan:
             if absent:
                 names = ", ".join(absent)
                 self.notices.append(f"left out of {section}, no such {kind} here: {names}")
-        return known
+        return exhibits
 
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""
