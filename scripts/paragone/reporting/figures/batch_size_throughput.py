@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from paragone.analysis import published, run_states
+from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, series_of
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
@@ -53,24 +53,6 @@ def _published(inputs: Inputs) -> list[Row]:
     return [row for row in inputs.numbers.rows if row.metric == "throughput" and row.global_batch]
 
 
-def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list[str]:
-    """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
-    texts, runs = [footnotes.speeds(inputs.series)], inputs.runs
-    if (points["panel"] == "published").any():
-        texts.append("Published on other hardware: compare the shape, not the height.")
-    settings = sorted(set(runs["model_settings"].dropna()))
-    others = [
-        f"{key} {here}, published {there}"
-        for key, there in model.items()
-        for here in sorted({published.settings(text).get(key, "not set") for text in settings})
-        if here != there
-    ]
-    if others:
-        texts.append(f"Not the published model: {'; '.join(others)}.")
-    medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
-    return [*texts, footnotes.repeats(medians["n"], inputs.series)]
-
-
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
@@ -78,9 +60,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     styles = {"published": {**STAR, "linestyle": "--"}, **own}
     if not (points["panel"] == "published").any():
         del styles["published"]
-    systems = dict.fromkeys(row.system for row in _published(inputs))
-    model = {k: v for name in systems for k, v in inputs.numbers.protocols[name].model.items()}
-    about = remarks(points, inputs, model)
+    medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
+    remarks = [footnotes.speeds(inputs.series), footnotes.repeats(medians["n"], inputs.series)]
+    if "published" in styles:
+        remarks.append("Published on other hardware: compare the shapes, not the heights.")
     drawn = points[points["kind"].isin(["published", "median", "words"])]
     is_relative = drawn["panel"] == "relative"
     ones = drawn[is_relative & (drawn["value"] == 1)]
@@ -94,7 +77,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
-    frame = style.Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
+    frame = style.Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, remarks, handles)
     speeds, ratios = frame.subplots(2, 1, sharex=True)
     draw_cells(speeds, drawn[~is_relative], styles, APART, "examples/s")
     draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART, "x")

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from paragone.analysis import run_states
 from paragone.analysis.cells import Counterpart, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
-from paragone.analysis.prediction import Reason
 from paragone.config.numbers import Protocol
 from paragone.config.questions import SIZE
 from paragone.reporting import footnotes, style
@@ -24,9 +23,6 @@ from paragone.reporting.marks import (
     plain_numbers,
     published_row,
 )
-from paragone.reporting.sentences import reason
-
-PANELS = {"published": "published epoch time (s)", "measured": "measured epoch time (s)"}
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -84,18 +80,8 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
     shared = shares_cores(runs) and runs["replicas"].max() > 1
     texts = [footnotes.SHARED_CORES] if shared else []
-    here = set(points.loc[points["panel"] == "measured", "x"])
-    there = dict.fromkeys(points.loc[points["panel"] == "published", "x"])
-    if missing := [x for x in there if x not in here]:
-        texts.append(f"Published and not run here: {'; '.join(missing)}.")
-    if there:
-        texts.append("Published on other hardware.")
-    differences: dict[Reason, None] = {}
-    for protocol in inputs.numbers.protocols.values():
-        same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
-        if len(same):
-            differences |= dict.fromkeys(Counterpart(same, inputs.epochs, protocol).other_input())
-    texts += [f"{words[0].upper()}{words[1:]}." for words in map(reason, differences)]
+    if (points["panel"] == "published").any():
+        texts.append("Published on other hardware; what else differs: table of both.")
     if len(medians):
         method = f"Measured: an epoch of {int(medians['epoch_examples'].iloc[0]):,} examples"
         short = medians["extrapolated"].astype(bool)

@@ -10,14 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from paragone.analysis import run_states
-from paragone.analysis.cells import Counterpart
 from paragone.analysis.grouping import Series
-from paragone.analysis.prediction import Reason
 from paragone.analysis.statistics import summarize
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
+    STAR,
     draw_level,
     draw_lines,
     draw_targets,
@@ -27,15 +26,11 @@ from paragone.reporting.marks import (
     legend_mark,
     scale,
 )
-from paragone.reporting.sentences import counted, noun, reason
+from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
 LONG = 28  # characters that are more than a panel is high
-# Published systems; where there are more than marks, all have the first.
-STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
-STARS = [
-    {"marker": marker, "markersize": size} for marker, size in (("*", 6), ("X", 4.2), ("P", 4.2))
-]
+CONDITIONS = "What differs from the published conditions: table of published and measured."
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
 COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
@@ -116,20 +111,6 @@ def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, s
     ]
 
 
-def conditions(inputs: Inputs) -> list[str]:
-    """Return a sentence on what differs from the published conditions, none if nothing does."""
-    completed = inputs.runs[inputs.runs["status"] == "completed"]
-    reasons: dict[Reason, None] = {}
-    drawn = {name: _metrics(runs) for name, runs in completed.groupby("workload")}
-    for row, workload in _published(inputs, drawn):
-        same = completed[completed["workload"] == workload]
-        epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
-        cell = Counterpart(same, epochs, inputs.numbers.protocols[row.system])
-        reasons |= dict.fromkeys(cell.differences(row))
-    differences = "; ".join(map(reason, reasons))
-    return [f"Not the published conditions: {differences}."] if reasons else []
-
-
 def _in_order(points: pd.DataFrame) -> list[str]:
     """Return the metrics that there are, losses first."""
     return sorted(
@@ -145,9 +126,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         curve.label: style.series_style(inputs.palette, curve.backend, curve.number)
         for curve in series
     }
-    published = points.loc[points["kind"] == "published", "series"].unique()
-    few = len(published) <= len(STARS)
-    stars = {name: {**STAR, **STARS[at if few else 0]} for at, name in enumerate(published)}
     workloads = sorted({curve.workload for curve in series})
     metrics = _in_order(points)
     last = points.loc[points["kind"] != "published", "epoch"].max()
@@ -157,8 +135,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     states = {curve.label: "; ".join(run_states.not_completed(curve.runs)) for curve in series}
     if stopped := [f"{label}: {words}" for label, words in states.items() if words]:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
-    remarks = [remark, *footnotes.unproven(series), *conditions(inputs)]
-    handles = _handles(series, points, styles, stars, last)
+    remarks = [remark, *footnotes.unproven(series)]
+    if (points["kind"] == "published").any():
+        remarks.append(CONDITIONS)
+    handles = _handles(series, points, styles, last)
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
     panels = iter(frame.subplots(len(metrics), len(workloads), **shape).flat)
@@ -168,7 +148,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             axes = next(panels)
             here = of_metric[of_metric["workload"] == workload]
             _draw_measured(axes, here, styles)
-            _draw_published(axes, here[here["kind"] == "published"], last, stars)
+            _draw_published(axes, here[here["kind"] == "published"], last)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
             axes.label_outer()
             if len(workloads) > 1 and metric == metrics[0]:
@@ -201,30 +181,20 @@ def _name_axes(
 
 
 def _handles(
-    series: list[Series],
-    points: pd.DataFrame,
-    styles: dict[str, Any],
-    stars: dict[str, Any],
-    last: int,
+    series: list[Series], points: pd.DataFrame, styles: dict[str, Any], last: int
 ) -> list[Artist]:
     handles: list[Artist] = []
     for name in dict.fromkeys(curve.name for curve in series):
-        first, *others = (curve for curve in series if curve.name == name)
-        nothing = all(curve.measured.empty for curve in (first, *others))
-        words = [name, *(["; ".join(run_states.not_completed(first.runs))] if nothing else [])]
-        handles.append(legend_line(": ".join(words), **styles[first.label]))
+        curves = [curve for curve in series if curve.name == name]
+        nothing = all(curve.measured.empty for curve in curves)
+        states = ["; ".join(run_states.not_completed(curves[0].runs))] if nothing else []
+        handles.append(legend_line(": ".join([name, *states]), **styles[curves[0].label]))
     if (points["kind"] == "stopped").any():
         handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
     if points["low"].notna().any():
         handles.append(legend_band())
-    early = points[(points["kind"] == "published") & (points["epoch"] <= last)]
-    systems = early["series"].unique()
-    if len(stars) > len(STARS):
-        label = f"published: {counted(len(systems), 'system')}"
-        return [*handles, *(legend_mark(label, **stars[system]) for system in systems[:1])]
-    for system in systems:
-        label = f"published: {system}" if len(stars) > 1 else "published"
-        handles.append(legend_mark(label, **stars[system]))
+    if ((points["kind"] == "published") & (points["epoch"] <= last)).any():
+        handles.append(legend_mark("published", **STAR))
     return handles
 
 
@@ -234,18 +204,13 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
     count, names = medians["epoch"].nunique(), list(dict.fromkeys(medians["series"]))
     more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-    lines = {name: styles[name] for name in names}
     if count > 12:
-        # Few markers, which would hide the line, at other epochs of each series: equal curves are all seen.
-        step = -(-count // 5)
-        for at, (name, epochs) in enumerate(medians.groupby("series", sort=False).size().items()):
-            first = min(at * step // len(names), epochs - 1)
-            lines[name] = {**styles[name], "markevery": (first, step)}
-    elif count:
-        # Each series is moved a little, so that equal curves are side by side.
-        width = 0.016 * max(medians["epoch"].max() - 1, 1)
-        moved = medians["series"].map(names.index).sub((len(names) - 1) / 2).mul(width)
-        medians = medians.assign(epoch=medians["epoch"] + moved)
+        more["markevery"] = -(-count // 5)  # more markers would hide the line
+    # Each series is moved a little, so that equal curves are side by side.
+    width = 0.016 * max(count - 1, 1)
+    moved = medians["series"].map(names.index).sub((len(names) - 1) / 2).mul(width)
+    medians = medians.assign(epoch=medians["epoch"] + moved.astype(float))
+    lines = {name: styles[name] for name in names}
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
     draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
@@ -261,13 +226,11 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
         axes.plot(run["epoch"].astype(float), run["value"], **own, **end)
 
 
-def _draw_published(
-    axes: Axes, rows: pd.DataFrame, last: int, stars: dict[str, dict[str, Any]]
-) -> None:
-    for system, points in rows.groupby("series", sort=False):
+def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
+    for _, points in rows.groupby("series", sort=False):
         inside = points[points["epoch"] <= last]
         if len(inside):
-            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, **stars[system]}
+            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **STAR}
             axes.plot(inside["epoch"].astype(float), inside["value"], **own)
             printed = inside.drop(columns=["runs", "n"])
             explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
@@ -275,5 +238,4 @@ def _draw_published(
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]
             words = f"published: {row['runs']} after epoch {row['epoch']}"
-            own = {"color": style.PUBLISHED, "linestyle": (0, (4, 2))}
-            draw_level(axes, row["value"], words, **own)
+            draw_level(axes, row["value"], words, color=style.PUBLISHED, linestyle=(0, (4, 2)))
