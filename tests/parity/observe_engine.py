@@ -75,7 +75,7 @@ def contract(lab: Lab) -> dict[str, Any]:
     lab.train(1)
     with TemporaryDirectory() as folder:
         engine.save(Path(folder))
-        second = lab.train(2), weights(engine)
+        second = lab.train(2), digest(engine.weights())
         facts["compiled"] = compiled(engine) - programs
         engine.load(Path(folder))
         before = engine.snapshot()
@@ -83,7 +83,7 @@ def contract(lab: Lab) -> dict[str, Any]:
             lab.counted(number, steps)
         engine.restore(before)
         lab.warm_up()
-        facts["repeated"] = (lab.train(2), weights(engine)) == second
+        facts["repeated"] = (lab.train(2), digest(engine.weights())) == second
     if waits := WAITS.get(name):
         facts["waits"] = [
             waits(lambda steps=steps: lab.train(3, steps_per_epoch=steps)) for steps in (2, 6)
@@ -92,11 +92,6 @@ def contract(lab: Lab) -> dict[str, Any]:
     if lab.spec.workers == 1:
         facts["leak"] = leak(lab)
     return facts
-
-
-def weights(engine: engines.Engine) -> list[str]:
-    """Digests of the weights and of their averages."""
-    return [digest(engine.weights(averaged)) for averaged in (False, True)]
 
 
 def evaluation(lab: Lab) -> dict[str, Any]:
