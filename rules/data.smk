@@ -79,13 +79,7 @@ use rule fetch as pretrained with:
         code=PLAN.code("fetch.py", "data"),
         job=lambda wildcards: document(
             model=wildcards.model,
-            data={
-                "folder": config["data"]["folder"],
-                "source": config["data"]["source"],
-                "pretrained": {
-                    wildcards.model: config["data"]["pretrained"].get(wildcards.model, {})
-                },
-            },
+            data={key: config["data"][key] for key in ("folder", "source", "pretrained")},
         ),
     message:
         "Looking for the weights of {wildcards.model}"
