@@ -18,7 +18,6 @@ from make_results import (
     find,
     resume,
     run_collect,
-    valid_records,
     write_results,
 )
 from make_tables import write
@@ -29,7 +28,6 @@ from paragone.analysis import columns
 from paragone.analysis.contests import rounds
 from paragone.analysis.grouping import series_of
 from paragone.base import typed_json
-from paragone.config.run_spec import Spec
 from paragone.records import compliance as rules
 from paragone.records.contest_record import ContestsRecord
 
@@ -54,18 +52,6 @@ def test_every_rule_of_the_table_is_broken_by_some_fault_here():
 def test_a_resumed_run_breaks_no_rule(tmp_path, records):
     resume(records[0])
     assert find(write_results(tmp_path, records)) == []
-
-
-@pytest.mark.parametrize(
-    "change", [{"tuning": {"options": {"fused_optimizer": True}}}, {"precision": "bfloat16"}]
-)
-def test_tunings_and_precisions_have_the_same_seeds(tmp_path, change):
-    """They are cells of their own."""
-    made = valid_records(range(2), ["torch", "torch-ddp"])
-    for one in made[1::2]:
-        one["spec"] |= {"backend": made[0]["spec"]["backend"], **change}
-        one["run"] = Spec.from_json(json.dumps(one["spec"])).name
-    assert find(write_results(tmp_path, made)) == []
 
 
 # One fault each, in the run of PyTorch and seed 0: what is set, and the rules it must break, exactly.

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import scipy
 from judge_rows import MARGINS, REUTERS, of, tabulated, with_accuracy
 from make_records import make_record
 from make_tables import write
@@ -21,7 +20,6 @@ from paragone.analysis.prediction import (
     Claim,
     adjusted,
     judge,
-    judge_sample,
 )
 from paragone.analysis.statistics import holm
 from paragone.reporting import answers, text_tables
@@ -140,18 +138,6 @@ def test_numbers_of_one_run_are_adjusted_together():
     assert [one.verdict for one in adjusted(alone[1:] + alone[2:])] == [CONSISTENT] * 3
     for one in found:
         assert (one.verdict == DIFFERS) is not (one.low <= one.claim.value <= one.high)
-
-
-def test_several_published_runs_are_a_sample():
-    """Student's test by scipy; less distance than a single one may have is enough."""
-    published = [1.0, 1.5, 0.5, 1.2, 0.8, 1.3, 0.9, 1.0]
-    one = one_more(1.0)
-    found = judge_sample(Claim(float(np.mean(published))), published, one)
-    expected = scipy.stats.ttest_ind(published, KNOWN)
-    interval = expected.confidence_interval()
-    assert found.p == pytest.approx(expected.pvalue)
-    assert found.half_width == pytest.approx((interval.high - interval.low) / 2)
-    assert (one.verdict, found.verdict) == (CONSISTENT, DIFFERS)
 
 
 def test_final_rows_are_the_last_of_each_system():
