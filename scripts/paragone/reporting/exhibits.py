@@ -153,14 +153,14 @@ def _section(entry: Entry, results: Path, captions: Path) -> Section:
         path = results / "figures" / section / f"{name}.svg"
         if not path.is_file():
             raise UserError(f"{path}: missing; draw figures and tables first")
-        about = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
+        caption_file = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
         points = _text(path.with_suffix(".csv"))
-        shown.append(Figure(name, label, caption(about), path, points))
+        shown.append(Figure(name, label, caption(caption_file), path, points))
     for name, label in entry.tables.items():
         path = results / "tables" / section / f"{name}.json"
-        about = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")
+        caption_file = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")
         cells, rows = json.loads(_text(path)), _text(path.with_suffix(".csv"))
-        tables.append(Table(name, label, caption(about), cells, rows))
+        tables.append(Table(name, label, caption(caption_file), cells, rows))
     return Section(section, entry.title, shown, tables)
 
 

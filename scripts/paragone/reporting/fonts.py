@@ -19,7 +19,11 @@ def use_fonts_for(texts: Iterable[str]) -> list[Path]:
 
     Prints a notice with the characters for which this machine has no font.
     """
-    drawn = {one for one in set("".join(texts)) if unicodedata.category(one) not in _INVISIBLE}
+    drawn = {
+        character
+        for character in set("".join(texts))
+        if unicodedata.category(character) not in _INVISIBLE
+    }
     lacking = drawn - _characters(findfont(OWN))
     files: list[Path] = []
     for file in sorted(findSystemFonts(), key=_rank) if lacking else ():

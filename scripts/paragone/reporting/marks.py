@@ -35,11 +35,11 @@ def draw_lines(
     axes: Axes, rows: pd.DataFrame, x: str, y: str, styles: dict[str, dict[str, Any]], **more: Any
 ) -> None:
     """Draw one line per series of `styles` through the columns `x` and `y`; `more` overrides all styles."""
-    known = rows.dropna(subset=[x, y]).astype({x: float, y: float}).sort_values(x)
-    for name, own in styles.items():
-        line = known[known["series"] == name]
+    present = rows.dropna(subset=[x, y]).astype({x: float, y: float}).sort_values(x)
+    for name, look in styles.items():
+        line = present[present["series"] == name]
         if len(line):
-            axes.plot(line[x], line[y], **{**own, **more})
+            axes.plot(line[x], line[y], **{**look, **more})
 
 
 def draw_intervals(
@@ -50,11 +50,11 @@ def draw_intervals(
     axes.errorbar(x, value, yerr=errors, **{**options, "linestyle": "none"})
 
 
-def draw_level(axes: Axes, value: float, words: str, above: bool = False, **options: Any) -> None:
+def draw_level(axes: Axes, value: float, wording: str, above: bool = False, **options: Any) -> None:
     """Draw a line across the axes, named on the left below it or, if `above`, on the right above it."""
     axes.axhline(value, linewidth=0.8, **options)
     x, offset, ha, va = (1, (-3, 2), "right", "bottom") if above else (0, (3, -2), "left", "top")
-    write(axes, words, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
+    write(axes, wording, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
 
 
 def draw_targets(axes: Axes, runs: pd.DataFrame, metric: str, above: bool = False) -> None:
@@ -65,10 +65,10 @@ def draw_targets(axes: Axes, runs: pd.DataFrame, metric: str, above: bool = Fals
 
 
 def write(
-    axes: Axes, words: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
+    axes: Axes, wording: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
 ) -> Annotation:
     """Write words `offset` points from `at`; the layout makes no room for them."""
-    text = axes.annotate(words, at, offset, textcoords="offset points", **options)
+    text = axes.annotate(wording, at, offset, textcoords="offset points", **options)
     text.set_in_layout(False)
     return text
 
@@ -154,37 +154,37 @@ def legend_band() -> Patch:
 
 def legend_series(styles: dict[str, dict[str, Any]]) -> list[Line2D]:
     """Return one entry per series in its style."""
-    return [legend_line(label, **own) for label, own in styles.items()]
+    return [legend_line(label, **look) for label, look in styles.items()]
 
 
 # Points over categories
 
 
 def bar_rows(
-    panel: str, series: str, backend: str, x: object, values: pd.Series, words: list[str]
+    panel: str, series: str, backend: str, x: object, values: pd.Series, wording: list[str]
 ) -> list[dict[str, Any]]:
     """Return the rows of one cell: its median and, of several, each of the `values`, which run names index.
 
     Without values it is one row of kind "words"; `words` say why runs have none.
     """
-    about = {"panel": panel, "series": series, "backend": backend, "x": x}
-    about["words"] = "; ".join(words)
-    known = values.dropna()
-    summary = vars(summarize(known))
+    place_of_row = {"panel": panel, "series": series, "backend": backend, "x": x}
+    place_of_row["words"] = "; ".join(wording)
+    present = values.dropna()
+    summary = vars(summarize(present))
     if not summary["n"]:
-        return [{**about, "kind": "words", "n": 0}]
+        return [{**place_of_row, "kind": "words", "n": 0}]
     median = {"kind": "median", "value": summary.pop("median"), **summary}
-    runs = [{**about, "kind": "run", "value": v, "runs": run} for run, v in known.items()]
+    runs = [{**place_of_row, "kind": "run", "value": v, "runs": run} for run, v in present.items()]
     return [
-        {**about, **median, "runs": " ".join(sorted(known.index))},
+        {**place_of_row, **median, "runs": " ".join(sorted(present.index))},
         *(runs if summary["n"] > 1 else []),
     ]
 
 
 def published_row(panel: str, x: object, value: float, printed: str) -> dict[str, Any]:
     """Return the row of a published value; `printed` is the number as its source has it."""
-    about = {"panel": panel, "series": "published", "x": x, "kind": "published"}
-    return {**about, "value": value, "runs": printed, "words": ""}
+    place_of_row = {"panel": panel, "series": "published", "x": x, "kind": "published"}
+    return {**place_of_row, "value": value, "runs": printed, "words": ""}
 
 
 def draw_cells(
@@ -201,29 +201,29 @@ def draw_cells(
     no value. `digits`: of the number over each value; None writes none.
     """
     rows, xs = rows[rows["kind"] != "run"], list(dict.fromkeys(rows["x"]))
-    for place, (name, own) in enumerate(styles.items()):
+    for place, (name, look) in enumerate(styles.items()):
         here = rows[rows["series"] == name].set_index("x").reindex(xs)
         at = np.arange(len(xs)) + apart * (place - (len(styles) - 1) / 2)
-        axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
-        axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
-        known = here["value"].notna().to_numpy()
-        explain(axes, at[known], here["value"][known], here[known], "value", unit)
+        axes.plot(at, here["value"], **{**look, "linewidth": 0.9})
+        axes.vlines(at, here["low"], here["high"], color=look["color"], linewidth=0.9)
+        present = here["value"].notna().to_numpy()
+        explain(axes, at[present], here["value"][present], here[present], "value", unit)
         ends = here[["value", "high"]].max(axis=1)
-        for x, value, end, words in zip(at, here["value"], ends, here["words"], strict=True):
+        for x, value, end, wording in zip(at, here["value"], ends, here["words"], strict=True):
             if digits is not None and not pd.isna(value):
                 write(axes, f"{value:,.{digits}f}", (x, end), (0, 3), **_CENTERED)
-            if isinstance(words, str) and words:
-                write_upright(axes, x, words, own["color"])
+            if isinstance(wording, str) and wording:
+                write_upright(axes, x, wording, look["color"])
     axes.set_xticks(range(len(xs)), [str(x).replace(", ", "\n") for x in xs])
     axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.grid(axis="y")
 
 
-def write_upright(axes: Axes, at: float, words: str, color: str) -> None:
+def write_upright(axes: Axes, at: float, wording: str, color: str) -> None:
     """Write on the lower edge at `at` why nothing, or not all, is drawn there."""
     options = {"rotation": 90, "style": "italic", "color": color, **_CENTERED}
     options |= {"bbox": {**_BOX, "pad": 0.3, "alpha": 0.7}, "xycoords": axes.get_xaxis_transform()}
-    write(axes, words.replace("; ", "\n"), (at, 0), (0, 2), **options)
+    write(axes, wording.replace("; ", "\n"), (at, 0), (0, 2), **options)
 
 
 # Horizontal rows, one per series
@@ -272,18 +272,20 @@ def legend_row(dot: str, middle: str) -> list[Line2D]:
     ]
 
 
-def write_words(axes: Axes, row: int, words: str) -> None:
+def write_words(axes: Axes, row: int, wording: str) -> None:
     """Write in a row why nothing is drawn there."""
     place = {"xycoords": axes.get_yaxis_transform(), "bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
-    write(axes, _lines(words, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place)
+    write(
+        axes, _lines(wording, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place
+    )
 
 
-def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> None:
+def write_value(axes: Axes, row: int, end: float, value: str, wording: str) -> None:
     """Write a row's value beyond `end`, and below it what became of its other runs.
 
     The layout makes room for it, to the right of the axes where they end.
     """
-    lines = [value, *([_lines(words, _WORDS)] if words else [])]
+    lines = [value, *([_lines(wording, _WORDS)] if wording else [])]
     place = {"bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
     write(axes, "\n".join(lines), (end, row), (4, 0), **place).set_in_layout(True)
 

@@ -126,10 +126,10 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     # A search finds backends by the labels that figures and answers have.
     shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
     for row in shown.to_dict("records"):
-        about = {"run": row["run"], "status": run_states.words_of(row["status"])}
+        row_cells = {"run": row["run"], "status": run_states.words_of(row["status"])}
         for heading, column, form in _INDEX:
-            about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
-        rows.append(about)
+            row_cells[heading] = "" if pd.isna(row[column]) else form.format(row[column])
+        rows.append(row_cells)
     return rows
 
 
@@ -158,7 +158,7 @@ def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
     svg = svg.replace("<svg", f'<svg style="{width}" role="img" aria-label="{label}"', 1)
     colors = {name: f"color-mix(in srgb, {name} var(--tone), white)" for name in palette.values()}
     colors = {name.lower(): color for name, color in colors.items()} | _PAGE_COLORS
-    return Markup(re.sub("#[0-9a-f]{6}\\b", lambda found: colors.get(found[0], found[0]), svg))
+    return Markup(re.sub("#[0-9a-f]{6}\\b", lambda match: colors.get(match[0], match[0]), svg))
 
 
 def _bundled(name: str) -> str:

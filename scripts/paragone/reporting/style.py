@@ -134,15 +134,15 @@ def save(figure: Figure, outputs: list[Path]) -> None:
             raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
     _freeze(figure)
     for path in outputs:
-        about, box = _METADATA[path.suffix], None
+        metadata, box = _METADATA[path.suffix], None
         if isinstance(figure, Frame):
             if path.suffix == ".svg":
-                about = {**about, "Description": figure.notes}
+                metadata = {**metadata, "Description": figure.notes}
             box = figure.inside if path.suffix == ".pdf" else None
             for text in figure.around:
                 text.set_visible(box is None)
         drawing = io.BytesIO()
-        figure.savefig(drawing, format=path.suffix[1:], metadata=about, bbox_inches=box)
+        figure.savefig(drawing, format=path.suffix[1:], metadata=metadata, bbox_inches=box)
         content = drawing.getvalue()
         if isinstance(figure, Frame) and path.suffix == ".svg":
             content = content.replace(b"</svg>", figure.tooltips().encode() + b"</svg>")
@@ -185,12 +185,12 @@ class Frame(Figure):
         synthetic = runs is not None and run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
-        about, setting = list(remarks), []
+        texts, setting = list(remarks), []
         if runs is not None:
-            about += [*footnotes.isolation(runs), *footnotes.violations(runs)]
+            texts += [*footnotes.isolation(runs), *footnotes.violations(runs)]
             setting = [footnotes.data(runs), footnotes.machine(runs)]
-        self.notes = " ".join(about)  # the paper says once on which data and machine
-        foot = _wrapped(" ".join([*about, *setting]), width, _NOTE_SIZE)
+        self.notes = " ".join(texts)  # the paper says once on which data and machine
+        foot = _wrapped(" ".join([*texts, *setting]), width, _NOTE_SIZE)
         for handle in handles:
             room = width - 2 * _MARGIN - _HANDLE
             handle.set_label(shortened(str(handle.get_label()), room, 7))
@@ -275,10 +275,10 @@ def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> li
 def shortened(text: str, width: float, size: float) -> str:
     """Return a text in at most `width` inches, with an ellipsis in the place of what is too much."""
     text = " ".join(text.split())
-    kept = len(text)
-    while kept and _text_width(f"{text[:kept]}…", size) > width:
-        kept -= 1
-    return text if _text_width(text, size) <= width else f"{text[:kept].rstrip()}…"
+    length = len(text)
+    while length and _text_width(f"{text[:length]}…", size) > width:
+        length -= 1
+    return text if _text_width(text, size) <= width else f"{text[:length].rstrip()}…"
 
 
 def _text_width(text: str, size: float, weight: str = "normal") -> float:

@@ -22,9 +22,9 @@ def load(name: str) -> Any:
 
     Raises `UserError` that lists the known names.
     """
-    known = plugins.names_in("reporting/figures")
-    if name not in known:
-        raise UserError(f"{name!r} is none of the figures: {', '.join(known)}")
+    names = plugins.names_in("reporting/figures")
+    if name not in names:
+        raise UserError(f"{name!r} is none of the figures: {', '.join(names)}")
     return plugins.load("reporting/figures", name, "points", "draw")
 
 

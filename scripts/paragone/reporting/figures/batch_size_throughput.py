@@ -29,23 +29,23 @@ def points(inputs: Inputs) -> pd.DataFrame:
     Panel `relative` is over the smallest published batch, by seed, or over the smallest of a backend that did
     not run it.
     """
-    found, rows = [], _published(inputs)
+    records, rows = [], _published(inputs)
     smallest = min(rows, key=lambda row: row.global_batch or 0, default=None)
     for panel, unit in (("published", 1.0), ("relative", smallest.number if smallest else 1.0)):
-        found += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
+        records += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
     for sweep in inputs.sweeps(*BY_BATCH):
         cells = series_of(sweep.runs, inputs.labels, inputs.windows)
         speedy = [cell for cell in cells if len(cell.speeds)]
-        same = [cell for cell in speedy if smallest and cell.global_batch == smallest.global_batch]
-        base = next(iter(same or sorted(speedy, key=lambda cell: cell.global_batch)), None)
+        peers = [cell for cell in speedy if smallest and cell.global_batch == smallest.global_batch]
+        base = next(iter(peers or sorted(speedy, key=lambda cell: cell.global_batch)), None)
         for cell in cells:
-            about = sweep.label, sweep.backend, cell.global_batch
-            words = run_states.not_timed(cell)
-            found += bar_rows("measured", *about, cell.by_name(cell.speeds), words)
+            place = sweep.label, sweep.backend, cell.global_batch
+            wording = run_states.not_timed(cell)
+            records += bar_rows("measured", *place, cell.by_name(cell.speeds), wording)
             if base is not None:
                 ratios = (cell.speeds / base.speeds).dropna()
-                found += bar_rows("relative", *about, cell.by_name(ratios), words)
-    table = pd.DataFrame(found).reindex(columns=BAR_COLUMNS)
+                records += bar_rows("relative", *place, cell.by_name(ratios), wording)
+    table = pd.DataFrame(records).reindex(columns=BAR_COLUMNS)
     return table.sort_values("x", kind="stable", ignore_index=True)
 
 
@@ -56,8 +56,8 @@ def _published(inputs: Inputs) -> list[Row]:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
-    own = style.series_styles(names, names.values(), inputs.palette)
-    styles = {"published": {**STAR, "linestyle": "--"}, **own}
+    look = style.series_styles(names, names.values(), inputs.palette)
+    styles = {"published": {**STAR, "linestyle": "--"}, **look}
     if not (points["panel"] == "published").any():
         del styles["published"]
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
@@ -71,9 +71,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     base = bases.get("published") or next(iter(bases.values()), "")
     handles = [
         legend_line(
-            name if bases.get(name, base) == base else f"{name} (to batch {bases[name]})", **own
+            name if bases.get(name, base) == base else f"{name} (to batch {bases[name]})", **look
         )
-        for name, own in styles.items()
+        for name, look in styles.items()
     ]
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))

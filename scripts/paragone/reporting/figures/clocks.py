@@ -41,21 +41,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for series in inputs.series:
         completed = series.runs[series.runs["status"] == "completed"]
         lacking = run_states.no_speed(completed[completed["parity"] != "passed"])
-        words = "; ".join([*run_states.not_completed(series.runs), *lacking])
+        wording = "; ".join([*run_states.not_completed(series.runs), *lacking])
         run = _typical(series)
         if run is None:
-            rows.append({"series": series.label, "backend": series.backend, "words": words})
+            rows.append({"series": series.label, "backend": series.backend, "words": wording})
             continue
         total = vars(summarize(series.measured["end_to_end_seconds"]))
-        about = {
+        shared = {
             "end_to_end_seconds": run["end_to_end_seconds"],
             "runs": " ".join(series.measured["run"]),
             **{f"end_to_end_{key}": value for key, value in total.items()},
-            "words": words,
+            "words": wording,
         }
         first = {"series": series.label, "backend": series.backend, "run": run["run"]}
         rows += [
-            {**first, "part": part, "seconds": run[f"{part}_seconds"], **about}
+            {**first, "part": part, "seconds": run[f"{part}_seconds"], **shared}
             for part in PART_STYLES
         ]
     return pd.DataFrame(rows)
@@ -78,7 +78,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         Patch(facecolor=face, hatch=hatch, label=part, **EDGE)
         for part, (face, hatch, _) in PART_STYLES.items()
     ]
-    counts = [int(each.measured["end_to_end_seconds"].count()) for each in inputs.series]
+    counts = [int(curve.measured["end_to_end_seconds"].count()) for curve in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
     height = rows_height(series, ROW) + 0.36
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
@@ -100,8 +100,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> None:
     faces, hatches, _ = zip(*map(PART_STYLES.get, parts["part"]), strict=True)
-    about = {"height": 0.56, "color": faces, "hatch": hatches, **EDGE}
-    axes.barh(row, parts["seconds"], left=_starts(parts), **about)
+    shared = {"height": 0.56, "color": faces, "hatch": hatches, **EDGE}
+    axes.barh(row, parts["seconds"], left=_starts(parts), **shared)
     middles = _starts(parts) + parts["seconds"] / 2
     rows = parts.assign(series=parts["series"] + ", " + parts["part"], runs=parts["run"])
     explain(axes, middles, [row] * len(parts), rows, "seconds", "s")

@@ -31,7 +31,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     `extrapolated`: from steady throughput, because the epochs were shorter than `epoch_examples`.
     """
     protocols = inputs.numbers.protocols
-    whole = [each.epoch_examples for each in protocols.values() if each.epoch_examples]
+    whole = [source.epoch_examples for source in protocols.values() if source.epoch_examples]
     examples = whole[0] if whole else int(inputs.runs["train_examples"].max())
     rows = []
     for row in inputs.numbers.rows:
@@ -53,10 +53,10 @@ def _measured(sweep: Series, inputs: Inputs, examples: int) -> Iterator[dict[str
         key = series.size
         place = sweep.label, sweep.backend, _category(*key)
         values, extrapolated = _seconds(series, inputs.epochs, examples)
-        words, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
-        bars = bar_rows("measured", *place, values.rename(names), words)
-        about = {"epoch_examples": examples, "extrapolated": extrapolated}
-        yield from ({**bar, **dict(zip(SIZE, key, strict=True)), **about} for bar in bars)
+        wording, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
+        bars = bar_rows("measured", *place, values.rename(names), wording)
+        facts = {"epoch_examples": examples, "extrapolated": extrapolated}
+        yield from ({**bar, **dict(zip(SIZE, key, strict=True)), **facts} for bar in bars)
 
 
 def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Series, bool | None]:
@@ -97,11 +97,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     styles = style.series_styles(names, names.values(), inputs.palette, linestyle="none")
     if (points["series"] == "published").any():
         styles = {"published": {**STAR, "linestyle": "none"}, **styles}
-    handles = [legend_mark(name, **own) for name, own in styles.items()]
+    handles = [legend_mark(name, **look) for name, look in styles.items()]
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", linewidth=0.9))
-    about = remarks(points, inputs)
-    frame = style.Frame(style.SINGLE, 1.3, inputs.title, inputs.runs, about, handles)
+    facts = remarks(points, inputs)
+    frame = style.Frame(style.SINGLE, 1.3, inputs.title, inputs.runs, facts, handles)
     axes = frame.subplots()
     draw_cells(axes, points, styles, 0.7 / len(styles), "s", 0)
     axes.set_ylabel("epoch time (s)")

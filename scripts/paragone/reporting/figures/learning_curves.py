@@ -91,9 +91,9 @@ def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.Data
     median = median.rename(columns={"median": "value"})
     stopped = epochs[epochs["run"].isin(series.runs["run"]) & ~completed]
     stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
-    about = {"workload": series.workload, "series": series.label, "backend": series.backend}
-    about |= {"metric": metric, "unit": _unit(series.runs, metric)}
-    return [median.assign(kind="median", **about), stopped.assign(n=1, kind="stopped", **about)]
+    shared = {"workload": series.workload, "series": series.label, "backend": series.backend}
+    shared |= {"metric": metric, "unit": _unit(series.runs, metric)}
+    return [median.assign(kind="median", **shared), stopped.assign(n=1, kind="stopped", **shared)]
 
 
 def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, str]]:
@@ -103,10 +103,10 @@ def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, s
     """
     protocols = inputs.numbers.protocols
     rows = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
-    found = [(row, protocols[row.system].workload) for row in rows]
+    pairs = [(row, protocols[row.system].workload) for row in rows]
     return [
         (row, workload)
-        for row, workload in found
+        for row, workload in pairs
         if workload in drawn and row.metric in ("test_loss", *drawn[workload])
     ]
 
@@ -133,7 +133,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     height = 1.2 * len(metrics) + 0.2
     remark = footnotes.repeats([len(curve.measured) for curve in series])
     states = {curve.label: "; ".join(run_states.not_completed(curve.runs)) for curve in series}
-    if stopped := [f"{label}: {words}" for label, words in states.items() if words]:
+    if stopped := [f"{label}: {wording}" for label, wording in states.items() if wording]:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
     remarks = [remark, *footnotes.unproven(series)]
     if (points["kind"] == "published").any():
@@ -214,28 +214,37 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
     draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
-    known = pd.concat([medians, here[here["kind"] == "stopped"]]).dropna(subset=["epoch", "value"])
-    explain(axes, known["epoch"], known["value"], known, "value", noun(here["metric"].iloc[0]))
+    drawn_rows = pd.concat([medians, here[here["kind"] == "stopped"]]).dropna(
+        subset=["epoch", "value"]
+    )
+    explain(
+        axes,
+        drawn_rows["epoch"],
+        drawn_rows["value"],
+        drawn_rows,
+        "value",
+        noun(here["metric"].iloc[0]),
+    )
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
-        own = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
-        axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **own)
+        look = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
+        axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **look)
     stopped = here[here["kind"] == "stopped"].dropna(subset="value")
     for (name, _), run in stopped.groupby(["series", "runs"], sort=False):
-        own = {**styles[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
+        look = {**styles[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
         end = {"markevery": [len(run) - 1], "markeredgewidth": 1.1}
-        axes.plot(run["epoch"].astype(float), run["value"], **own, **end)
+        axes.plot(run["epoch"].astype(float), run["value"], **look, **end)
 
 
 def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
     for _, points in rows.groupby("series", sort=False):
         inside = points[points["epoch"] <= last]
         if len(inside):
-            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **STAR}
-            axes.plot(inside["epoch"].astype(float), inside["value"], **own)
+            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **STAR}
+            axes.plot(inside["epoch"].astype(float), inside["value"], **look)
             printed = inside.drop(columns=["runs", "n"])
             explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
         else:
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]
-            words = f"published: {row['runs']} after epoch {row['epoch']}"
-            draw_level(axes, row["value"], words, color=style.PUBLISHED, linestyle=(0, (4, 2)))
+            wording = f"published: {row['runs']} after epoch {row['epoch']}"
+            draw_level(axes, row["value"], wording, color=style.PUBLISHED, linestyle=(0, (4, 2)))

@@ -50,10 +50,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     panels = dict(list(squares.groupby("precision", sort=False)))
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
-    about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
+    measured = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
     handles = [*legend_series(styles), legend_mark("peak", markersize=6, **RING)]
     height, remarks = HEIGHT * rows + 0.2, _remarks(squares)
-    frame = style.Frame(style.SINGLE, height, inputs.title, about, remarks, handles)
+    frame = style.Frame(style.SINGLE, height, inputs.title, measured, remarks, handles)
     grid = frame.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
         _draw_panel(axes, cases.assign(series=cases["label"]), styles)
@@ -79,27 +79,27 @@ def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any
     offsets = {name: dodged(at, len(styles), DODGE) for at, name in enumerate(labels)}
     cases = cases.assign(x=cases["m"].astype(float) * cases["label"].map(offsets).astype(float))
     draw_lines(axes, cases, "x", "median_gflops", styles, marker="none")
-    words = []
+    wordings = []
     for name in labels:
-        part, own = cases[cases["label"] == name], styles[name]
+        part, look = cases[cases["label"] == name], styles[name]
         shown, gone = part[part["runs"] > 0], part[part["runs"] == 0]
         value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
         caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-        draw_intervals(axes, shown["x"], value, low, high, **caps, **own)
+        draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
         rows = shown.assign(low=low, high=high, n=shown["runs"], runs=shown["names"])
         explain(axes, shown["x"], value, rows, "median_gflops", "GFLOP/s")
         top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
-        axes.plot(top["x"], top["median_gflops"], color=own["color"], **ring)
+        axes.plot(top["x"], top["median_gflops"], color=look["color"], **ring)
         if shown.empty:
             states = dict.fromkeys(STATUS[status] for status in gone["status"])
-            words.append(f"{name}:\n{', '.join(states)}")
+            wordings.append(f"{name}:\n{', '.join(states)}")
         elif len(gone):
-            cross = {"linestyle": "none", "marker": "x", "color": own["color"]}
+            cross = {"linestyle": "none", "marker": "x", "color": look["color"]}
             axes.plot(gone["x"], [0.04] * len(gone), transform=axes.get_xaxis_transform(), **cross)
-    if words:
-        low = 0.5 if len(words) == len(labels) else 0.06
-        own = {"style": "italic", "size": 6, "color": style.ALARM, "ha": "center", "va": "bottom"}
-        axes.text(0.5, low, "\n".join(words), transform=axes.transAxes, **own)
+    if wordings:
+        low = 0.5 if len(wordings) == len(labels) else 0.06
+        look = {"style": "italic", "size": 6, "color": style.ALARM, "ha": "center", "va": "bottom"}
+        axes.text(0.5, low, "\n".join(wordings), transform=axes.transAxes, **look)
 
 
 def _remarks(cases: pd.DataFrame) -> list[str]:

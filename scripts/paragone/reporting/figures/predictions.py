@@ -91,9 +91,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles = [
         legend_mark(
             f"{name}, seed {part['seed'].iloc[0]}: {part['right'].sum()} of {len(part)} right",
-            **own,
+            **look,
         )
-        for name, own in styles.items()
+        for name, look in styles.items()
         for part in [points[points["series"] == name]]
     ]
     long = any(len(handle.get_label()) > 52 for handle in handles)
@@ -132,22 +132,22 @@ def _draw_cell(
     texts = [f"{row.series}: {row.prediction} ({row.probability:.2f})" for row in cell.itertuples()]
     title = "\n".join([f"{first['label']}:", *texts])
     axes.figure.explained.append((axes, [left + side / 2], [top + side / 2], [title]))
-    said = list(cell.groupby("prediction", sort=False))
+    groups = list(cell.groupby("prediction", sort=False))
     room = column - 0.06
     # Not by their bottom: descenders would stand higher.
-    words: dict[str, Any] = {"size": 6, "va": "baseline", "ha": "left"}
-    label = style.shortened(first["label"], room, words["size"])
-    axes.text(left, top - 0.05 - LINE * len(said), label, color=RIGHT, **words)
-    for at, (prediction, part) in enumerate(said):
-        y = top - 0.05 - LINE * (len(said) - 1 - at)
+    font: dict[str, Any] = {"size": 6, "va": "baseline", "ha": "left"}
+    label = style.shortened(first["label"], room, font["size"])
+    axes.text(left, top - 0.05 - LINE * len(groups), label, color=RIGHT, **font)
+    for at, (prediction, part) in enumerate(groups):
+        y = top - 0.05 - LINE * (len(groups) - 1 - at)
         right = bool(part["right"].all())
         mark = "" if right else " \N{BALLOT X}"
         offset = 0.0
-        if len(said) > 1:
+        if len(groups) > 1:
             for name in part["series"]:
                 dot = {**styles[name], "linestyle": "none", "markersize": 2.8}
                 axes.plot([left + 0.03 + offset], [y - 0.03], clip_on=False, **dot)
                 offset += 0.07
         color = RIGHT if right else WRONG
-        name = style.shortened(prediction, room - offset - 0.2, words["size"])
-        axes.text(left + offset, y, f"\N{RIGHTWARDS ARROW} {name}{mark}", color=color, **words)
+        name = style.shortened(prediction, room - offset - 0.2, font["size"])
+        axes.text(left + offset, y, f"\N{RIGHTWARDS ARROW} {name}{mark}", color=color, **font)

@@ -26,8 +26,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for machine, runs in by_machine(inputs.rounds):
         for series in series_of(runs, inputs.labels):
             panel = series.work + (f", {machine}" if len(machines) > 1 else "")
-            about = {"panel": panel, "series": series.label, "backend": series.backend}
-            parts.append(series.runs[COLUMNS].assign(words=_lacks(series.runs), **about))
+            place = {"panel": panel, "series": series.label, "backend": series.backend}
+            parts.append(series.runs[COLUMNS].assign(words=_lacks(series.runs), **place))
     table = pd.concat(parts, ignore_index=True)
     order = table[["panel", "contest", "round"]].drop_duplicates().dropna()
     order = order.sort_values(["panel", "contest", "round"])
@@ -38,11 +38,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def _lacks(windows: pd.DataFrame) -> str:
     """Why a variant has no speed in some contest, in words; empty if it has one in all."""
     lacking = windows[windows["examples_per_second"].isna()]
-    words = dict.fromkeys(
+    wording = dict.fromkeys(
         words_of(status) if status != "completed" else f"parity {parity}"
         for status, parity in zip(lacking["status"], lacking["parity"], strict=True)
     )
-    return ", ".join(words)
+    return ", ".join(wording)
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -59,8 +59,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.rounds, remarks, handles)
     grid = frame.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
-        own = points[points["panel"] == panel]
-        for name, windows in own.dropna(subset="examples_per_second").groupby("series", sort=False):
+        part = points[points["panel"] == panel]
+        for name, windows in part.dropna(subset="examples_per_second").groupby(
+            "series", sort=False
+        ):
             look = {"estimator": None, "markeredgewidth": 0, "ax": axes, **styles[name]}
             style.sns.lineplot(windows, x="turn", y="examples_per_second", units="contest", **look)
             speeds = windows["examples_per_second"]
@@ -72,13 +74,13 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 "examples_per_second",
                 "examples/s",
             )
-        for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
+        for begin in part.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
             axes.axvline(begin - 0.5, color=style.MUTED, linewidth=0.5, zorder=1)
-        lacking = own[own["words"] != ""].drop_duplicates("series")
+        lacking = part[part["words"] != ""].drop_duplicates("series")
         texts = [f"{row.series}: {row.words}" for row in lacking.itertuples()]
         axes.text(0.02, 0.04, "\n".join(texts), transform=axes.transAxes, color=style.MUTED)
         axes.set_ylim(bottom=0)
-        axes.set_xlim(0.5, max(own["turn"].max(), 1) + 0.5)
+        axes.set_xlim(0.5, max(part["turn"].max(), 1) + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("examples/s")
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))

@@ -41,8 +41,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles.append(legend_line("ideal, a device each", linestyle=":"))
     if shared:
         handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
-    about = remarks(points, inputs)
-    frame = style.Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, about, handles)
+    texts_below = remarks(points, inputs)
+    frame = style.Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, texts_below, handles)
     counts = sorted(set(points["replicas"]))
     times, speed_ups = frame.subplots(1, len(PANELS))
     # The ideal: the work divided over n devices, or over the same cores.
@@ -50,11 +50,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if shared:
         speed_ups.plot(counts, [1] * len(counts), color=style.MUTED, **SHARED_IDEAL)
     for axes, column in zip((times, speed_ups), PANELS, strict=True):
-        for number, (name, own) in enumerate(styles.items()):
+        for number, (name, look) in enumerate(styles.items()):
             here = points[points["series"] == name].dropna(subset=column)
             at, factor = here["replicas"] * dodged(number, len(styles), DODGE), PANELS[column][1]
             value, low, high = (factor * here[f"{column}{end}"] for end in ("", "_low", "_high"))
-            draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **own)
+            draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **look)
             rows = here.assign(value=value, low=low, high=high)
             explain(axes, at, value, rows, "value", PANELS[column][2])
         _dress(axes, column, counts)

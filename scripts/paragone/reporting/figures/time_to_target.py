@@ -59,7 +59,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float]) -> list[dict]:
     ended = cell.runs[cell.runs["status"].isin(TRIED)]
     unproven = ["parity not passed: no time"] if (ended["parity"] != "passed").any() else []
-    about = {
+    facts = {
         "series": label,
         "backend": cell.backend,
         "global_batch": cell.global_batch,
@@ -69,7 +69,7 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
     hits = tried["target_reached"].fillna(False).astype(bool)
     rows = [
         {
-            **about,
+            **facts,
             "kind": "hit" if hit else "diverged" if run["status"] == "diverged" else "miss",
             "last_miss": run["target_last_miss_seconds"],
             "first_hit": run["target_first_hit_seconds"],
@@ -86,7 +86,7 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
     misses = tried["target_last_miss_seconds"].where(hits, tried["run"].map(last))
     ends = [row["final"] for row in rows if row["kind"] != "diverged"]
     median = {
-        **about,
+        **facts,
         "kind": "median",
         "last_miss": misses.astype(float)[proven].median(),
         "first_hit": times.median,
@@ -118,28 +118,28 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     batches = np.log2(sorted(set(points["global_batch"])))
     # The width of a backend at a batch size, in octaves.
     slot = min(0.8 * min(np.diff(batches), default=1) / len(styles), 0.4)
-    for place, (name, own) in enumerate(styles.items()):
+    for place, (name, look) in enumerate(styles.items()):
         for batch, cell in points[points["series"] == name].groupby("global_batch"):
             middle = np.log2(batch) + slot * (place - (len(styles) - 1) / 2)
             median = cell[cell["kind"] == "median"].iloc[0]
             runs = cell[cell["kind"] != "median"].to_dict("records")
             text = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
-            rates.text(middle, 0, text, color=own["color"], ha="center", va="center", size=6)
+            rates.text(middle, 0, text, color=look["color"], ha="center", va="center", size=6)
             if median["words"]:
                 write_upright(times, middle, median["words"], style.ALARM)
             ends = [middle - 0.4 * slot, middle + 0.4 * slot]
-            _draw_median(times, ends, median["value"], own["color"])
+            _draw_median(times, ends, median["value"], look["color"])
             if np.isfinite(median["low"]):
                 # An infinite bound leaves the axes.
-                area = {"color": own["color"], "alpha": 0.2, "linewidth": 0}
+                area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
                 times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
-            _draw_median(finals, ends, median["final"], own["color"])
+            _draw_median(finals, ends, median["final"], look["color"])
             if np.isfinite(median["value"]):
                 explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
             offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
             for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
-                _draw_time(times, at, run, own)
-                _draw_final(finals, at, run, own)
+                _draw_time(times, at, run, look)
+                _draw_final(finals, at, run, look)
     rates.set_axis_off()
     rates.set_ylim(-0.5, 0.5)
     units = "axes fraction", "offset points"
@@ -155,28 +155,28 @@ def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> Non
         axes.hlines(value, *ends, color=color, linewidth=1.4)
 
 
-def _draw_time(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
+def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
     if run["kind"] == "hit":
-        axes.vlines(at, run["last_miss"], run["first_hit"], color=own["color"], linewidth=0.8)
-        axes.plot(at, run["first_hit"], markeredgewidth=0, **own)
+        axes.vlines(at, run["last_miss"], run["first_hit"], color=look["color"], linewidth=0.8)
+        axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
         row = pd.DataFrame([run]).drop(columns=["low", "high", "n"])
         explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
     elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
-        axes.plot(at, run["censored_at"], markerfacecolor="white", **own)
-        arrow = {"arrowstyle": "<-", "color": own["color"], "linewidth": 0.8, "shrinkB": 2}
+        axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
+        arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
         place = {"xytext": (0, 11), "textcoords": "offset points"}
         axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
 
 
-def _draw_final(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
+def _draw_final(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
     if run["kind"] == "diverged":
         # Its value is that of chance: on the lower edge, not to squeeze the others.
-        cross = {**own, "marker": "x", "markersize": 4}
+        cross = {**look, "marker": "x", "markersize": 4}
         axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
     else:
-        face = own["color"] if run["kind"] == "hit" else "white"
+        face = look["color"] if run["kind"] == "hit" else "white"
         size = {"markeredgewidth": 0.8, "markersize": 2.8}
-        axes.plot(at, run["final"], markerfacecolor=face, **own, **size)
+        axes.plot(at, run["final"], markerfacecolor=face, **look, **size)
 
 
 def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) -> None:
@@ -201,7 +201,7 @@ def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) 
 
 def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:
     kinds = set(points["kind"])
-    handles: list[Artist] = [legend_mark(name, **own) for name, own in styles.items()]
+    handles: list[Artist] = [legend_mark(name, **look) for name, look in styles.items()]
     if "hit" in kinds:
         handles.append(legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
     if "miss" in kinds:

@@ -48,9 +48,9 @@ def points(inputs: Inputs) -> pd.DataFrame:
     `mean` the median. A series without any value has one row of the metric "speed", and a reason in `words`.
     """
     rows, judged = [], differences(inputs.runs, inputs.labels, inputs.windows)
-    for work, baseline, same in _works(inputs):
-        for series in same:
-            about = {
+    for work, baseline, peers in _works(inputs):
+        for series in peers:
+            shared = {
                 "work": work,
                 "series": series.label,
                 "backend": series.backend,
@@ -58,11 +58,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "words": "; ".join(run_states.not_timed(series)),
                 SHARE: summarize(series.measured[SHARE]).median,
             }
-            others = max(1, len(same) - 1)
+            rivals = max(1, len(peers) - 1)
             values = [*_speeds(series)]
             for metric in RATIOS:
-                values += _ratios(metric, series, baseline, judged, others)
-            rows += [{**about, **row} for row in values or [{"metric": "speed", "n": 0}]]
+                values += _ratios(metric, series, baseline, judged, rivals)
+            rows += [{**shared, **row} for row in values or [{"metric": "speed", "n": 0}]]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
@@ -78,11 +78,11 @@ def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
         suffix = f", {machine}" if len(machines) > 1 else ""
         for series in series_of(runs, inputs.labels, inputs.windows):
             works.setdefault(series.work + suffix, []).append(series)
-    for work, same in works.items():
-        usual = [series for series in same if is_usual(series.runs.iloc[0])] or same
+    for work, peers in works.items():
+        usual = [series for series in peers if is_usual(series.runs.iloc[0])] or peers
         name = inputs.settings["baseline"]
         baseline = min(usual, key=lambda series: (series.speeds.empty, series.backend != name))
-        yield work, baseline, same
+        yield work, baseline, peers
 
 
 def _speeds(series: Series) -> Iterator[dict[str, Any]]:
@@ -94,7 +94,7 @@ def _speeds(series: Series) -> Iterator[dict[str, Any]]:
 
 
 def _ratios(
-    metric: Criterion, series: Series, baseline: Series, judged: pd.DataFrame, others: int
+    metric: Criterion, series: Series, baseline: Series, judged: pd.DataFrame, rivals: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1.
 
@@ -103,7 +103,7 @@ def _ratios(
     """
     ratios = effects_of(metric, series, baseline)
     effects = Effects(ratios.to_numpy())
-    low, high = map(metric.shown, effects.interval(ALPHA / others))
+    low, high = map(metric.shown, effects.interval(ALPHA / rivals))
     machines = {"", *series.runs["machine_name"].dropna()}
     of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
     for row in of_metric.to_dict("records"):
@@ -175,10 +175,10 @@ def _draw_ratios(
     for row, name in enumerate(names):
         series = part[part["series"] == name]
         ratios = series[(series["metric"] == metric) & series["value"].notna()]
-        words = series["words"].iloc[0]
+        wording = series["words"].iloc[0]
         speed = [_absolute(series)] if metric == "speed" else []
         if ratios.empty:
-            write_words(axes, row, "; ".join(filter(None, [words or f"no {metric}", *speed])))
+            write_words(axes, row, "; ".join(filter(None, [wording or f"no {metric}", *speed])))
             continue
         first = ratios.iloc[0]
         ends = (first["low"], first["high"])
@@ -192,7 +192,7 @@ def _draw_ratios(
         explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
         text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
-        write_value(axes, row, end, text, "\n".join(filter(None, [*speed, words])))
+        write_value(axes, row, end, text, "\n".join(filter(None, [*speed, wording])))
     plain_logarithms(axes.xaxis, (1, 2, 5))
 
 
