@@ -23,7 +23,7 @@ rule check_parity:
     message:
         "Comparing what the backends compute for {wildcards.workload}"
     shell:
-        RUN + " 2>&1 | tee {log:q}"
+        SHOWN
 
 
 rule collect_runs:
@@ -55,7 +55,7 @@ rule collect_runs:
     message:
         "Checking the records of {wildcards.experiment}"
     shell:
-        RUN + " >{log:q} 2>&1"
+        QUIET
 
 
 rule collect_products:
@@ -81,7 +81,7 @@ rule collect_products:
     message:
         "Collecting matrix products"
     shell:
-        RUN + " >{log:q} 2>&1"
+        QUIET
 
 
 rule join:
@@ -109,4 +109,4 @@ rule join:
     message:
         "Joining the tables of all experiments"
     shell:
-        RUN + " >{log:q} 2>&1"
+        QUIET

@@ -4,9 +4,8 @@
 # decides its result, as `document` makes it: another one is another job. `params.files` has where it reads and writes,
 # and what it may use, as `files` makes it: Snakemake compares no params that depend on input, output or threads.
 #
-# What a job says: `>{log:q} 2>&1` keeps it in the log, `2>&1 | tee {log:q}` shows it, too. `2>{log:q} | tee -a {log:q}`
-# does not show stderr. Jobs that continue append to their log, and a full disk of logs must not cost their result:
-# `2>>{log:q} | {{ tee -a {log:q} || true; }}`.
+# What a job says: QUIET keeps it in the log, SHOWN shows it, too, and PROGRESS all but stderr. RESUMED is of jobs that
+# continue: it appends to the log, and a full disk of logs does not cost the result.
 
 import os
 import shutil
@@ -49,6 +48,10 @@ for notice in PLAN.notices if workflow.is_main_process else ():
 RESULTS = Path(config["pathvars"]["results"])
 TEMPLATES = "scripts/paragone/reporting/templates"
 RUN = "python {params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files:q})"
+QUIET = f"{RUN} >{{log:q}} 2>&1"
+SHOWN = f"{RUN} 2>&1 | tee {{log:q}}"
+PROGRESS = f"{RUN} 2>{{log:q}} | tee -a {{log:q}}"
+RESUMED = f"{RUN} 2>>{{log:q}} | {{{{ tee -a {{log:q}} || true; }}}}"
 LAST = -1_000_000  # the priority of what waits for the last run
 
 

@@ -39,7 +39,7 @@ rule fetch:
     message:
         "Looking for {wildcards.dataset}"
     shell:
-        "PARAGONE_MIRRORS={resources.mirrors:q} " + RUN + " 2>&1 | tee {log:q}"
+        f"PARAGONE_MIRRORS={{resources.mirrors:q}} {SHOWN}"
 
 
 rule serialize:
@@ -62,7 +62,7 @@ rule serialize:
     message:
         "Serializing {wildcards.dataset}"
     shell:
-        RUN + " 2>&1 | tee {log:q}"
+        SHOWN
 
 
 use rule fetch as pretrained with:

@@ -40,7 +40,7 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
         message:
             f"Drawing and tabulating {section}"
         shell:
-            RUN + " >{log:q} 2>&1"
+            QUIET
 
 
 rule answers:
@@ -82,4 +82,4 @@ rule answers:
     message:
         "Answering"
     shell:
-        RUN + " >{log:q} 2>&1"
+        QUIET

@@ -24,4 +24,4 @@ rule measure_products:
     message:
         "Multiplying matrices on {wildcards.backend}"
     shell:
-        RUN + " 2>{log:q} | tee -a {log:q}"
+        PROGRESS

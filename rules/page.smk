@@ -36,7 +36,7 @@ rule page:
     message:
         "Writing the page"
     shell:
-        RUN + " >{log:q} 2>&1"
+        QUIET
 
 
 use rule page as page_so_far with:

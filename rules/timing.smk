@@ -55,7 +55,7 @@ rule contests:
     message:
         "Timing in turn: {wildcards.question}"
     shell:
-        RUN + " 2>>{log:q} | {{ tee -a {log:q} || true; }}"
+        RESUMED
 
 
 rule first_answer:
@@ -78,4 +78,4 @@ rule first_answer:
     message:
         "Answering the primary question: speeds"
     shell:
-        RUN + " 2>&1 | tee {log:q}"
+        SHOWN

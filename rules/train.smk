@@ -43,7 +43,7 @@ rule train:
     message:
         "Training {wildcards.run}"
     shell:
-        RUN + " 2>>{log:q} | {{ tee -a {log:q} || true; }}"
+        RESUMED
 
 
 rule probe:
@@ -70,7 +70,7 @@ rule probe:
     message:
         "Probing {wildcards.backend} on {wildcards.workload}"
     shell:
-        RUN + " 2>{log:q} | tee -a {log:q}"
+        PROGRESS
 
 
 # One job per reference: another experiment or repeat adds files and does not change those of old runs.
