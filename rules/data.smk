@@ -1,5 +1,4 @@
-# Data: find and check the raw files, then turn them into arrays, once per data set; published
-# weights likewise, once per model.
+# Data: find and check the raw files, then turn them into arrays, once per data set; published weights, once per model.
 #
 # The files and arrays are stored in `data.folder`, which checkouts and frameworks share. They are no
 # outputs: Snakemake deletes outputs before a job, and here a job often finds all done.

@@ -15,7 +15,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, parameter_count, starting
-from paragone.parity import definition, flop
+from paragone.parity import definition
 
 # The steps of a last epoch, which is longer than the others, as those of contests are: an engine may end it
 # early or repeat a batch.
@@ -24,6 +24,9 @@ LONGER = 9
 
 def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
     """Return the arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
+    # Imported here: missing data are found before PyTorch is imported.
+    from paragone.parity import flop
+
     engine, start = _begun(without_dropout(spec), dataset, pretrained)
     first = next(definition.batches(spec, dataset, 1))
     probe = engine.probe(first)
