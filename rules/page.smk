@@ -19,7 +19,6 @@ rule page:
         "<results>/answers.json",
         "<results>/tables/runs.parquet",
         PLAN.records(),
-        manifests=PLAN.manifests(),
     output:
         page="<results>/index.html",
     log:

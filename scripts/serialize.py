@@ -4,13 +4,15 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
+
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.jobs import Job, read_job
 from paragone.base.processes import end_process, take_environment
 from paragone.data import serializer
 from paragone.models import check_shape
-from paragone.records import data_summary
+from paragone.records.data_summary import DataSummary
 
 
 class Serialization(Job, kw_only=True):
@@ -35,12 +37,12 @@ def main() -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     source = json.loads(job.source.read_bytes())
     manifest = serializer.serialize(source, job.folder)
-    (summary,) = data_summary.read([manifest]).values()
+    summary = msgspec.convert(json.loads(manifest.read_bytes())["summary"], DataSummary)
     for model in job.models:
         check_shape(model, source["dataset"], summary.shape, summary.vocabulary)
     write_bytes(manifest.read_bytes(), job.manifest)
     print(f"{source['dataset']}: {summary.what}")
-    print(*(f"  {name} {train:,} + {test:,}" for name, train, test, _ in summary.rows), sep=";")
+    print(*(f"  {name} {train:,} + {test:,}" for name, train, test in summary.rows), sep=";")
     for fact in summary.facts:
         print(f"  {fact}")
     for notice in summary.notices:

@@ -6,14 +6,12 @@ import json
 import re
 import shutil
 
-import msgspec
 import pytest
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
 
 from paragone.analysis import tidy
 from paragone.records.compliance import Violation
-from paragone.records.data_summary import DataSummary
 
 
 @pytest.fixture(scope="module")
@@ -136,19 +134,3 @@ def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, 
     shown = (folder / "index.html").read_text()
     assert run in shown
     assert packed_in(shown)["runs"] == packed["runs"]
-
-
-def test_data_sets_are_summarized(results, tmp_path):
-    summary = DataSummary(
-        ["a<b", "c"], {"train": [7, 1], "test": [2, 0]}, [8, 8, 1], "uint8", (0, 255), None, {},
-        {"empty lines": 3}, ["'c': no test example"], {"a<b": "AAAA"},
-    )  # fmt: skip
-    manifest = tmp_path / "manifest.json"
-    manifest.write_bytes(msgspec.json.encode({"dataset": "mine", "summary": summary}))
-    write(results.folder, tmp_path / "page.html", manifests=[manifest])
-    (shown,) = re.findall(
-        '<section id="data".*?</section>', (tmp_path / "page.html").read_text(), re.S
-    )
-    for words in ("8 training and 2 test examples of 2 classes, each 8 x 8 x 1 uint8", "3 empty lines",
-                  "no test example", "a&lt;b", "data:image/png;base64,AAAA"):  # fmt: skip
-        assert words in shown

@@ -25,12 +25,11 @@ from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
-from paragone.records.data_summary import MOST_SHOWN, DataSummary
+from paragone.records.data_summary import DataSummary
 from paragone.tasks import MULTI_LABEL
 from paragone.tasks.reference import guessed, variance
 
 LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
-SAMPLE = 12  # words of a text that people see
 
 
 def serialize(source: dict, folder: Path) -> Path:
@@ -56,15 +55,15 @@ def serialize(source: dict, folder: Path) -> Path:
 
 def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
     real, parameters = source["source"] == "real", source["parameters"]
-    texts, several = None, "indicators" in parameters
+    several = "indicators" in parameters
     with store.building(target) as partial:
         if real:
-            raw, vocabulary, texts = _from_files(source, folder, partial)
+            raw, vocabulary = _from_files(source, folder, partial)
         else:
             raw = synthetic.write(source, partial)
             vocabulary = raw.vocabulary
         window = parameters["length" if real else "window"] if raw.kind == STREAM else None
-        summary = summarize(partial, raw, vocabulary, window, several, texts)
+        summary = summarize(partial, raw, vocabulary, window, several)
         manifest = {
             "dataset": source["dataset"],
             "source": source["source"],
@@ -91,10 +90,8 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
         write_json(manifest, partial / "manifest.json", indent=2)
 
 
-def _from_files(
-    source: dict, folder: Path, partial: Path
-) -> tuple[Raw, int | None, dict[str, str] | None]:
-    """Write the arrays of real files. Returns their content, and what `_write` returns."""
+def _from_files(source: dict, folder: Path, partial: Path) -> tuple[Raw, int | None]:
+    """Write the arrays of real files. Returns their content, and the number of word indices."""
     for file in source["files"]:
         if file["path"] is None or not Path(file["path"]).exists():
             where = file["path"] or f"{file['name']} of {source['dataset']}"
@@ -110,9 +107,9 @@ def _from_files(
     scratch.mkdir()
     with _temporary_files_in(partial / "temporary"):
         raw = forms.read(source, scratch, permanent)
-        vocabulary, texts = _write(raw, source, partial)
+        vocabulary = _write(raw, source, partial)
     shutil.rmtree(scratch)
-    return raw, vocabulary, texts
+    return raw, vocabulary
 
 
 def _reached_by_guessing(
@@ -171,11 +168,11 @@ def _describe(path: Path) -> dict:
     }
 
 
-def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, str] | None]:
+def _write(raw: Raw, source: dict, target: Path) -> int | None:
     """Write <split>_inputs.npy and <split>_labels.npy into `target`.
 
-    Returns the number of word indices, and the first words of a text of each class; None for what is no text.
-    Raises `UserError` for an empty split, a label that is no class, and numbers that are none.
+    Returns the number of word indices, None for what has none. Raises `UserError` for an empty split, a label
+    that is no class, and numbers that are none.
     """
     where, options = f"datasets.{source['dataset']}", source["parameters"]
     splits = _Splits(raw, options.get("held_out"), where)
@@ -194,7 +191,6 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
         path = target / f"{split}_labels.npy"
         labels[split] = store.new_array(path, (count, *raw.label_shape), label_dtype)
     lowest = -1 if "ignored" in options else 0
-    texts: dict[str, str] = {}
     for split, rows, chunk, classes in splits.chunks():
         if raw.class_names and not lowest <= classes.min() <= classes.max() < len(raw.class_names):
             raise UserError(
@@ -214,16 +210,11 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
             )
         else:
             inputs[split][rows] = chunk
-        if split == "train" and raw.kind == TEXTS and raw.class_names and not raw.label_shape:
-            for text, label in zip(chunk, classes, strict=True):
-                if len(texts) < MOST_SHOWN:
-                    sample = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
-                    texts.setdefault(raw.class_names[label], sample)
     for array in (*inputs.values(), *labels.values()):
         array.flush()
     if raw.kind == WORDS:
-        return highest + 1, None
-    return (vocabulary.size, texts) if vocabulary else (raw.vocabulary, None)
+        return highest + 1
+    return vocabulary.size if vocabulary else raw.vocabulary
 
 
 def _check_numbers(name: str, kind: str, start: int, inputs: Any) -> None:

@@ -1,39 +1,29 @@
 """The summary of a serialized data set, made from its arrays and from what its form noticed."""
 
-import base64
-import io
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
-from paragone.data import drawable
-from paragone.data.forms import Raw
+from paragone.data.forms import TEXTS, Raw
 from paragone.data.words import START, UNKNOWN
-from paragone.records.data_summary import MOST_SHOWN, DataSummary
+from paragone.records.data_summary import DataSummary
 
-SIDE = 40  # pixels of a thumbnail
 ROWS = 5000  # read at a time
 FEW = 5  # training examples of a class, below which there is a notice
 
 
 def summarize(
-    folder: Path,
-    raw: Raw,
-    vocabulary: int | None,
-    window: int | None,
-    several: bool,
-    texts: dict[str, str] | None,
+    folder: Path, raw: Raw, vocabulary: int | None, window: int | None, several: bool
 ) -> DataSummary:
     """Return the summary of the four arrays in `folder`, which were made from `raw`.
 
     window: of a stream, the length of an example; its counts are those of tokens. several: labels are 0 or 1
-    for each class. texts: class -> the first of its texts, for arrays that were texts. Raises `UserError` for
-    fewer than two classes with training examples, and for targets that are all equal.
+    for each class. Raises `UserError` for fewer than two classes with training examples, and for targets that
+    are all equal.
     """
     inputs, labels = (
         {split: np.load(folder / f"{split}_{role}.npy", mmap_mode="r") for split in SPLITS}
@@ -59,7 +49,7 @@ def summarize(
     treated["labels that are ignored"] += ignored
     values = None if vocabulary is not None else _range(inputs)
     unknown = {}
-    if texts is not None:
+    if raw.kind == TEXTS:
         unknown = {split: _unknown(part) for split, part in inputs.items()}
         for part in inputs.values():
             cut = int((part[:, 0] > START).sum())
@@ -75,12 +65,9 @@ def summarize(
         notices.append(f"all inputs are {values[0]:g}")
     elif values and inputs["train"].dtype == np.uint8 and values[1] <= 1:
         notices.append("the inputs are bytes of 0 and 1: as images they are black")
-    samples = texts or {}
     if window is None:
         if classes and labels["train"].ndim == 1:
             notices += _odd(classes, examples, labels)
-            if texts is None and values and inputs["train"].ndim == 4:
-                samples = _thumbnails(inputs["train"], labels["train"], classes, values)
         notices += _shared(inputs)
     return DataSummary(
         classes=list(classes),
@@ -92,7 +79,6 @@ def summarize(
         unknown=unknown,
         treated={reason: count for reason, count in treated.items() if count},
         notices=notices,
-        samples=samples,
         targets=None if classes else _range(labels),
         positions=labels["train"][0].size if classes and not several else 1,
         sizes={split: len(part) for split, part in labels.items()} if several or ignored else {},
@@ -170,19 +156,3 @@ def _shared(inputs: dict[str, np.ndarray]) -> Iterator[str]:
     )
     if repeated := int(np.isin(test, train).sum()):
         yield f"{repeated:,} of the {len(test):,} test examples are training examples, too"
-
-
-def _thumbnails(
-    inputs: np.ndarray, labels: np.ndarray, classes: tuple[str, ...], values: tuple[float, float]
-) -> dict[str, str]:
-    """Return the first training image of each of the first classes, as PNG in base64."""
-    present, first = np.unique(labels, return_index=True)
-    samples = {}
-    for label, row in zip(present[:MOST_SHOWN], first, strict=False):
-        (drawn,) = drawable(inputs[row : row + 1], values)
-        image = Image.fromarray(drawn.squeeze(-1) if drawn.shape[-1] == 1 else drawn)
-        image.thumbnail((SIDE, SIDE))
-        file = io.BytesIO()
-        image.save(file, "PNG", optimize=True)
-        samples[classes[label]] = base64.b64encode(file.getvalue()).decode()
-    return samples

@@ -264,12 +264,8 @@ class Plan:
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
     def manifests(self) -> list[str]:
-        """The manifests of all data sets; from records alone those that are there."""
-        paths = sorted({self.manifest(spec) for spec in self._specs(())})
-        if not self.from_records:
-            return paths
-        results = self.config["pathvars"]["results"]
-        return [path for path in paths if Path(path.replace("<results>", results)).exists()]
+        """The manifests of all data sets."""
+        return sorted({self.manifest(spec) for spec in self._specs(())})
 
     def _specs(self, experiments: Iterable[str]) -> Iterator[Spec]:
         """The specifications of some experiments, or of all."""

@@ -1,25 +1,20 @@
-"""The summary of a data set for people: part of its manifest, shown in the log and on the page."""
-
-import json
-from collections.abc import Iterable
-from pathlib import Path
+"""The summary of a data set for people: part of its manifest, printed by `serialize`."""
 
 import msgspec
 
-MOST_SHOWN = 24  # classes that are listed, with a sample each, of a data set with more
+MOST_SHOWN = 24  # classes that are listed of a data set with more
 
 
-class DataSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DataSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     """Counts, values and oddities of a serialized data set.
 
     `examples`: split -> number of each class, in the order of `classes`. `shape`: of one example as stored,
     channels last. `values`: lowest and highest over both splits; None for words. `vocabulary`: number of word
     indices; None for numbers. `unknown`: split -> share of its words that are outside of the vocabulary;
     empty for what was no text. `treated`: what was skipped or converted, in words, and how often.
-    `notices`: sentences on what is legal and odd. `samples`: class -> its first training example, a PNG image
-    in base64 or the first words of a text; empty for other numbers, and of the first classes alone.
-    `targets`: lowest and highest of labels that are numbers, which have no classes. `positions`: labels of
-    an example. `sizes`: split -> number of examples, where the counts of the classes do not add up to it.
+    `notices`: sentences on what is legal and odd. `targets`: lowest and highest of labels that are numbers,
+    which have no classes. `positions`: labels of an example. `sizes`: split -> number of examples, where the
+    counts of the classes do not add up to it.
     """
 
     classes: list[str]
@@ -31,7 +26,6 @@ class DataSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     unknown: dict[str, float]
     treated: dict[str, int]
     notices: list[str]
-    samples: dict[str, str]
     targets: tuple[float, float] | None = None
     positions: int = 1
     sizes: dict[str, int] = {}
@@ -57,16 +51,9 @@ class DataSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         )
 
     @property
-    def are_images(self) -> bool:
-        """Return whether samples are images."""
-        return self.vocabulary is None
-
-    @property
-    def rows(self) -> list[tuple[str, int, int, str]]:
-        """Return name, training examples, test examples and sample of each class that is listed."""
-        counts = zip(self.classes, *self.examples.values(), strict=False)
-        shown = list(counts)[:MOST_SHOWN]
-        return [(name, train, test, self.samples.get(name, "")) for name, train, test in shown]
+    def rows(self) -> list[tuple[str, int, int]]:
+        """Return name, training examples and test examples of each class that is listed."""
+        return [*zip(self.classes, *self.examples.values(), strict=False)][:MOST_SHOWN]
 
     @property
     def facts(self) -> list[str]:
@@ -80,13 +67,3 @@ class DataSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             ),
             *(f"{count:,} {treatment}" for treatment, count in self.treated.items()),
         ]
-
-
-def read(manifests: Iterable[Path]) -> dict[str, DataSummary]:
-    """Return the summaries by data set; manifests of earlier versions have none."""
-    contents = [json.loads(path.read_bytes()) for path in manifests]
-    return {
-        content["dataset"]: msgspec.convert(content["summary"], DataSummary)
-        for content in contents
-        if "summary" in content
-    }

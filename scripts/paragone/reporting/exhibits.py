@@ -100,7 +100,7 @@ class PageJob(Shown, kw_only=True):
 
     `outline`: the sections in order. `captions`: rules/report/. `preset`: what the config was overlaid with.
     `left_out`: sentences on what was not asked for. `papers`: folders of those that it cites. `so_far`: of a
-    workflow that still runs; the sections that are finished. `manifests`: of the data sets, to be summarized.
+    workflow that still runs; the sections that are finished.
     """
 
     results: Path
@@ -110,7 +110,6 @@ class PageJob(Shown, kw_only=True):
     left_out: tuple[str, ...] = ()
     papers: tuple[Path, ...] = ()
     so_far: bool = False
-    manifests: tuple[Path, ...] = ()
     page: Path
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
-from paragone.records import data_summary, record, run_metrics
+from paragone.records import record, run_metrics
 from paragone.records.run_record import RunRecord
 from paragone.reporting import exhibits, footnotes, screen, sentences
 from paragone.reporting.exhibits import Figure, PageJob, Results
@@ -102,7 +102,6 @@ def write(job: PageJob) -> None:
         method=exhibits.caption(job.captions / "page.rst"),
         to_come=results.to_come,
         first_screen=screen.render(results.answers, job),
-        data=data_summary.read(job.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
         drawing=partial(_drawing, palette=job.palette),
