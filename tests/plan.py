@@ -51,21 +51,14 @@ class Plan(plan.Plan):
         """The runs on devices that no machine of the tests has."""
         return [spec for spec in self.runs.values() if spec.backend.device != "cpu"]
 
-    def trained_by(self, engine: str) -> list[Spec]:
-        """The runs of all backends of an engine."""
-        return [spec for spec in self.runs.values() if spec.backend.engine == engine]
-
     def names(self, kind: str) -> list[tuple[str, str]]:
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
         return [(folder, name) for folder, block in self.shown().items() for name in block[kind]]
 
-    def drawn(self, figure: str = "") -> dict[str, int]:
-        """Jobs of the rules that draw and tabulate: of all, or those of one figure."""
-        return {
-            f"draw_{section}": 1
-            for section, block in self.shown().items()
-            if (figure in block["figures"] if figure else block["figures"] or block["tables"])
-        }
+    def drawn(self) -> dict[str, int]:
+        """Jobs of the rules that draw and tabulate."""
+        shown = self.shown().items()
+        return {f"draw_{name}": 1 for name, block in shown if block["figures"] or block["tables"]}
 
     def jobs(self) -> dict[str, int]:
         """Jobs of each rule when nothing is there yet."""
