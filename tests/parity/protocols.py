@@ -45,7 +45,7 @@ PROTOCOLS = {
     | {
         "dataset": "cats_vs_dogs",
         "input": {"divide": 255, "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.25]},
-        "augmentation": {"shift": 0.0, "flip": True, "crop": 4},
+        "augmentation": {"shift": 0.0, "flip": True},
     },
     # Narrow, and images enlarged by less.
     "resnet-18": CONFIG["workloads"]["resnet-18"]

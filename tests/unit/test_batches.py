@@ -68,7 +68,6 @@ def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
     return changed(spec, workload)
 
 
-CROPPED = {"augmentation": {"shift": 0.1, "flip": True, "crop": 2}}
 KEPT, REPLACED = {"partial_batch": "keep"}, {"shuffle": "with_replacement"}
 SPECS = [
     spec_of(10),
@@ -82,7 +81,6 @@ SPECS = [
     spec_of(10, train_examples=1000),
     spec_of(10, steps=5, **REPLACED),
     spec_of(7, **AUGMENTED),
-    spec_of(7, **CROPPED),
     spec_of(7, evaluation={"first": 5}),
     spec_of(16, evaluation={"random_batches": 9}),
 ]

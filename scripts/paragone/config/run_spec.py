@@ -59,12 +59,10 @@ class Augmentation(Block, frozen=True):
 
     shift: largest shift in each direction, as a fraction of a side
     flip: exchange left and right with probability 1/2
-    crop: pad each side with so many black pixels, then cut a part of the old size out at random
     """
 
     shift: Fraction
     flip: bool
-    crop: Count = 0
 
 
 class Target(Block, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Random shifts, crops and flips of a batch of images, drawn once for all backends.
+"""Random shifts and flips of a batch of images, drawn once for all backends.
 
 The shifts are those of Keras' `ImageDataGenerator(width_shift_range, height_shift_range)`: linear between
 pixels, and the edge of the image is repeated outside. Gathering rows, then columns, of the whole batch is
@@ -11,36 +11,19 @@ from paragone.config.run_spec import Augmentation
 
 
 def draw(batch: int, changes: Augmentation, random: np.random.Generator) -> np.ndarray:
-    """Return (batch, 3) float64: the shifts down and right as fractions of a side, and flip, 0 or 1.
-
-    Where images are cropped it is (batch, 5), with the offsets down and right of the crop in pixels.
-    """
+    """Return (batch, 3) float64: the shifts down and right as fractions of a side, and flip, 0 or 1."""
     shifts = random.uniform(-changes.shift, changes.shift, (batch, 2))
     flips = random.random((batch, 1)) < (0.5 if changes.flip else 0)
-    if not changes.crop:
-        return np.hstack([shifts, flips])
-    offsets = random.integers(-changes.crop, changes.crop, (batch, 2), endpoint=True)
-    return np.hstack([shifts, flips, offsets])
+    return np.hstack([shifts, flips])
 
 
 def augment(images: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return images (batch, height, width, channels) of any dtype, changed by draws of `draw`, as float32."""
     _, height, width, _ = images.shape
-    (down, right, flip), offsets = drawn.T[:3], drawn.T[3:]
+    down, right, flip = drawn.T
     images = _shift(images.astype(np.float32), down * height)
     images = _shift(images.swapaxes(1, 2), right * width).swapaxes(1, 2)
-    if len(offsets):
-        images = _crop(images, offsets[0])
-        images = _crop(images.swapaxes(1, 2), offsets[1]).swapaxes(1, 2)
     return np.ascontiguousarray(np.where(flip[:, None, None, None] > 0, images[:, :, ::-1], images))
-
-
-def _crop(images: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Read axis 1 at `index + offset`, pixels; 0 outside."""
-    index = np.arange(images.shape[1]) + offset[:, None].astype(np.intp)
-    inside = (index >= 0) & (index < images.shape[1])
-    image = np.arange(len(images))[:, None]
-    return images[image, np.where(inside, index, 0)] * inside[:, :, None, None]
 
 
 def _shift(images: np.ndarray, distance: np.ndarray) -> np.ndarray:

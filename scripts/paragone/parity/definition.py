@@ -80,27 +80,18 @@ def batches(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple[np.ndarr
     for chosen in rows(spec, dataset, epoch):
         inputs, size = dataset.train_inputs[chosen], len(chosen)
         if changes:
-            # Drawn for each batch: all shifts, down and right, then who is flipped; if there are crops, also
-            # all their offsets in pixels.
+            # Drawn for each batch: all shifts, down and right, then who is flipped.
             shifts = random.uniform(-changes.shift, changes.shift, (size, 2))
             flips = random.random(size) < (0.5 if changes.flip else 0)
-            offsets = np.zeros((size, 2), int)
-            if changes.crop:
-                offsets = random.integers(-changes.crop, changes.crop + 1, (size, 2))
-            draws = zip(inputs, shifts, flips, offsets, strict=True)
+            draws = zip(inputs, shifts, flips, strict=True)
             inputs = np.stack([augmented(*drawn) for drawn in draws])
         yield inputs, dataset.train_labels[chosen]
 
 
-def augmented(image: np.ndarray, shift: np.ndarray, flip: bool, offset: np.ndarray) -> np.ndarray:
-    """Return an image (height, width, channels), moved, cropped and flipped; float32."""
+def augmented(image: np.ndarray, shift: np.ndarray, flip: bool) -> np.ndarray:
+    """Return an image (height, width, channels), moved and flipped; float32."""
     image = _moved(image.astype(np.float32), shift[0])
     image = _moved(image.swapaxes(0, 1), shift[1]).swapaxes(0, 1)
-    height, width, channels = image.shape
-    black = np.zeros((3 * height, 3 * width, channels), np.float32)
-    black[height : 2 * height, width : 2 * width] = image
-    top, left = height + offset[0], width + offset[1]
-    image = black[top : top + height, left : left + width]
     return image[:, ::-1].copy() if flip else image.copy()
 
 
