@@ -144,19 +144,11 @@ def test_variants_of_one_work_are_timed_together():
     assert len({asked[0].name, *names}) == 4
 
 
-def test_what_shows_contests_needs_some(tmp_path, monkeypatch):
+def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    asked = {"title": "t", "published": "", "tables": [], "figures": ["rounds"], **ASKED}
+    asked = {"title": "t", "published": "", "tables": [], "figures": [], **ASKED}
     config = {**deepcopy(CONFIG), "experiments": {"asked": asked}}
     config["primary"]["experiment"] = "asked"
-    assert Plan(deepcopy(config), ROOT).sections["asked"]["figures"] == ["rounds"]
-    asked["contests"] = 0
-    with pytest.raises(UserError, match=r"add contests: 3 to experiments\.asked"):
-        Plan(deepcopy(config), ROOT)
-    alone = Plan(deepcopy({**config, "records_only": True}), ROOT)
-    assert alone.sections["asked"]["figures"] == []
-    assert any("rounds" in notice for notice in alone.notices)
-    asked["contests"] = 3
     (record, *_) = Plan(deepcopy(config), ROOT).timings("asked")
     path = tmp_path / record.replace("<results>", "results")
     path.parent.mkdir(parents=True)

@@ -25,7 +25,6 @@ EXHIBITS = {
         "batch_size_throughput": Exhibit("throughput by batch size", (*WITH_SPEEDS, PUBLISHED)),
         "time_to_target": Exhibit("time to target", ("runs", "epochs")),
         "scaling": Exhibit("speed-up by replicas", WITH_SPEEDS),
-        "rounds": Exhibit("rounds of contests", ("rounds",)),
         "matmul": Exhibit("speed by size", ("products",)),
     },
     TABLES: {

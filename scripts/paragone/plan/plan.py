@@ -391,18 +391,6 @@ class Plan:
                 raise UserError(
                     f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(exhibits)}"
                 )
-            of_contests = [
-                name
-                for name in block[kind]
-                if name in exhibits and exhibits[name].reads == ("rounds",)
-            ]
-            if of_contests and not self.timings(section):
-                absent += of_contests
-                if not self.from_records:
-                    raise UserError(
-                        f"{kind} of {section}: {of_contests[0]!r} shows variants that are timed in turn; add "
-                        f"contests: 3 to experiments.{section}, or leave it out"
-                    )
             block[kind] = [name for name in block[kind] if name not in absent]
             if absent:
                 names = ", ".join(absent)

@@ -86,11 +86,10 @@ class VariantRow:
 
 @dataclass(frozen=True)
 class Picture:
-    """Variants beside the baseline, and which variant ends first.
+    """Variants beside the baseline.
 
     `metric` is the name of what is compared. `margin` is an effect that does not matter, as a ratio or a
-    difference. `sample` says how many contests or pairs are behind it. `turns` are those of
-    `pairwise.quickest`.
+    difference. `sample` says how many contests or pairs are behind it.
     """
 
     metric: str
@@ -99,7 +98,6 @@ class Picture:
     margin: float
     sample: str
     variants: list[VariantRow]
-    turns: list[tuple[str, float]] = field(default_factory=list)
 
     def effect_of(self, row: VariantRow) -> str:
         """Return the effect of a variant as text, with its interval."""
@@ -274,7 +272,7 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         "differences",
         pairwise.overall(pairs),
         tuple(cautions),
-        _picture(tables, pairs, lines, turns),
+        _picture(tables, pairs, lines),
     )
 
 
@@ -298,10 +296,7 @@ def _lead(tables: Tables, rows: pd.DataFrame) -> str:
 
 
 def _picture(
-    tables: Tables,
-    rows: pd.DataFrame,
-    lines: dict[str, tuple[float, float]],
-    turns: list[tuple[str, float]],
+    tables: Tables, rows: pd.DataFrame, lines: dict[str, tuple[float, float]]
 ) -> Picture | None:
     """Return the picture of verdicts on one metric; None where no two variants are compared."""
     compared = rows[rows["relation"] != NOT_COMPARED]
@@ -329,7 +324,7 @@ def _picture(
     sample = sentences.sample_size(compared)
     if not (rows["family"] == "primary").any():
         sample += ", exploratory"
-    return Picture(metric.name, base, metric.by_ratio, metric.margin, sample, variants, turns)
+    return Picture(metric.name, base, metric.by_ratio, metric.margin, sample, variants)
 
 
 def _effect(row: dict[str, Any], name: str) -> tuple[float | None, float | None, float | None]:

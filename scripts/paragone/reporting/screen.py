@@ -26,7 +26,7 @@ def render(questions: Sequence[AnsweredQuestion], shown: Shown) -> Markup:
     """Return the first screen as HTML."""
     environment = templates()
     environment.filters |= {"noun": sentences.noun, "color": partial(_color, shown=shown)}
-    environment.globals |= {"effects_of": _effects, "times_of": _times, "cell_of": _cell}
+    environment.globals |= {"effects_of": _effects, "cell_of": _cell}
     environment.globals |= {"best": BEST, "open": OPEN}
     return Markup(environment.get_template("first_screen.html").render(questions=questions))
 
@@ -80,55 +80,6 @@ def _effects(picture: Picture) -> dict[str, Any]:
     ends = [end for row in picture.variants for end in (row.effect, row.low, row.high)]
     at = _scale([*ends, *edges], picture.ratio)
     return {"at": at, "band": [*map(at, edges)], "none": at(1.0 if picture.ratio else 0.0)}
-
-
-def _times(picture: Picture) -> dict[str, Any]:
-    """Return seconds of a run by its examples: a line per variant, and where another one ends first."""
-    lines = {
-        row.label: (row.start, row.step)
-        for row in picture.variants
-        if row.start is not None and row.step is not None
-    }
-    first, *later = picture.turns
-    start, step = lines[first[0]]
-    most = _round_up(max(2 * (later[-1][1] if later else start / step), 1 / step))
-    ends = {label: a + most * b for label, (a, b) in lines.items()}
-    top = _round_up(min(max(ends.values()), 1.8 * min(ends.values())))
-    right, up = _scale([0.0, most]), _scale([0.0, top])
-
-    def place(examples: float, label: str) -> tuple[float, float]:
-        a, b = lines[label]
-        return right(examples), 100 - up(a + b * examples)
-
-    return {
-        "lines": [
-            (
-                label,
-                label if lines[label][0] < top else f"{label}: beyond {top:,.0f} s",
-                *place(0, label),
-                *place(most, label),
-            )
-            for label in sorted(ends, key=lambda label: -ends[label])
-        ],
-        "turns": [(*place(at, label), f"{at:,.0f} examples") for label, at in later],
-        "broken": _again(ends),
-        "most": f"{most:,.0f} examples",
-        "top": f"{top:,.0f} s",
-    }
-
-
-def _again(labels: Iterable[str]) -> set[str]:
-    """Return the labels whose backend another label before them has: their lines have its color."""
-    backends = {label: label.partition(" (")[0] for label in labels}
-    first = dict(zip(reversed(backends.values()), reversed(backends), strict=True))
-    return {*backends} - {*first.values()}
-
-
-def _round_up(value: float) -> float:
-    """Return the next number of one digit, or two from 10 to 19."""
-    power = 10.0 ** math.floor(math.log10(value))
-    digits = value / power
-    return power * (math.ceil(digits * 10) / 10 if digits < 2 else math.ceil(digits))
 
 
 def _cell(number: PublishedNumber) -> dict[str, Any]:
