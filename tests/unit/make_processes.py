@@ -3,8 +3,8 @@
 from paragone.base import digests
 
 
-def make_machine(host: str) -> dict:
-    """The made machine of this name."""
+def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
+    """A process of the made machine of this name; its times are not set."""
     machine = {
         "host": host,
         "system": "Linux",
@@ -14,18 +14,13 @@ def make_machine(host: str) -> dict:
         "accelerators": [],
         "driver": None,
     }
-    return {"fingerprint": digests.sha256_of(machine), **machine}
-
-
-def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
-    """A process of the made machine of this name; its times are not set."""
     return {
         "rank": rank,
         "started": "2026-01-01T00:00:00+00:00",  # until its times are set
         "ended": None,
         "age": None,
         "first_epoch": first_epoch,
-        "machine": make_machine(host),
+        "machine": {"fingerprint": digests.sha256_of(machine), **machine},
         "cores": 2,
         "devices": ["cpu:0"],
         "threads": 2,
@@ -35,17 +30,12 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
         "git": {"commit": "c" * 40, "dirty": False},
         "config_sha256": config,
         "manifest_sha256": "a" * 64,
-        "load": make_load(),
+        "load": {"before": 0.1, "life": make_activity(10.0)},  # neighbors had 2 % of the host
         "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "programs": None,
         "epochs": [],
     }
-
-
-def make_load() -> dict:
-    """That of a process whose neighbors had 2 % of its host."""
-    return {"before": 0.1, "life": make_activity(10.0, others=0.02)}
 
 
 def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:

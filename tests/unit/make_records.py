@@ -66,23 +66,18 @@ def make_record(
     train_examples: int = TRAIN_EXAMPLES,
     parameters: int = MODEL["parameters"],
     speed: float | None = None,
-    curves: dict[str, list[float]] | None = None,
     patience: int = 1,
     precision: str = "float32",
     tuning: dict | None = None,
 ) -> dict:
     """One record whose parts add up. Statuses other than completed stop it early.
 
-    `speed`: examples/s, with 3 % of noise an epoch unless it is given. `curves`: values by epoch, for
-    each column of the epochs that is not to be made up.
+    `speed`: examples/s, with 3 % of noise an epoch unless it is given.
     """
     random = np.random.default_rng([seed, list(BACKENDS).index(backend), replicas, global_batch])
     measured = {"completed": epochs, "diverged": min(2, epochs)}.get(status, 0)
     steps = steps_per_epoch or train_examples // global_batch
     rows = _epochs(random, measured, steps, global_batch, status, accuracies, speed)
-    for column, values in (curves or {}).items():
-        for row, value in zip(rows, values, strict=False):
-            row[column] = value
     starts = [1] if resumed_at is None else [1, resumed_at]
     engine, strategy, device = (BACKENDS[backend][key] for key in ("engine", "strategy", "device"))
     workers = replicas if strategy in ("ddp", "multiworker") else 1

@@ -84,17 +84,12 @@ VALID = valid_records()
 FIRST = VALID[0]["run"]  # torch, seed 0
 
 
-def add_up(record: dict) -> None:
-    """Let the ages of its processes be what its clocks are now."""
-    set_times(record, datetime.fromisoformat(record["processes"][0]["started"]))
-
-
 def resume(record: dict) -> None:
     """As if the third epoch had begun a second process, hours later."""
     first = record["processes"][0]
     second = copy.deepcopy(first)
     first["epochs"], second["epochs"] = first["epochs"][:2], first["epochs"][2:]
     record["processes"].append({**second, "first_epoch": 3})
-    add_up(record)
+    set_times(record, datetime.fromisoformat(first["started"]))
     for key in ("started", "ended"):
         record["processes"][1][key] = record["processes"][1][key].replace("T00:", "T06:")

@@ -3,7 +3,6 @@
 import copy
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 from make_records import (
@@ -69,22 +68,12 @@ def test_wrong_value(path, value, words):
         typed([broken])
 
 
-@pytest.mark.parametrize("prefix", ["", "processes.0.", "processes.0.load.", "epochs.0."])
-def test_unknown_and_missing_keys_are_named(prefix):
-    unknown, missing = copy.deepcopy(BASE), copy.deepcopy(BASE)
-    put(unknown, f"{prefix}colour", 1)
-    key = {"": "run", "processes.0.": "machine", "processes.0.load.": "before"}.get(prefix, "steps")
-    put(missing, f"{prefix}{key}", ...)
-    for broken, word in ((unknown, "colour"), (missing, key)):
-        with pytest.raises(ValueError, match=word):
+def test_unknown_and_missing_keys_are_named():
+    for key, value in (("colour", 1), ("machine", ...)):
+        broken = copy.deepcopy(BASE)
+        put(broken, f"processes.0.{key}", value)
+        with pytest.raises(ValueError, match=key):
             typed([broken])
-
-
-def test_what_is_not_known_is_null():
-    unknown = copy.deepcopy(BASE)
-    for path in ("processes.0.git", "processes.0.load.life"):
-        put(unknown, path, None)
-    typed([unknown])
 
 
 # Writing and reading
@@ -124,7 +113,7 @@ def test_a_broken_record_is_never_written(tmp_path):
 CHANGED = [json.dumps({**BASE, "run": 1}), json.dumps({**BASE, "reason": "of another run"})]
 
 
-@pytest.mark.parametrize("content", [None, "", "{", "[]", *CHANGED])
+@pytest.mark.parametrize("content", [None, "{", "[]", *CHANGED])
 def test_an_unreadable_record_is_one_error_that_names_it(tmp_path, content):
     path = tmp_path / "record.json"
     if content is not None:
@@ -142,9 +131,6 @@ def test_values_arrive_in_named_columns(tmp_path):
     runs, epochs = run_collect(tmp_path, write_records(tmp_path, [made]), passing(tmp_path))
     row = runs.iloc[0]
     assert list(runs.columns) == list(columns.RUN_COLUMNS)
-    assert row["run"] == made["run"]
-    assert row["seed"] == 3
-    assert row["experiment"] == "one"
     assert row["steady_examples_per_second"] == speed(made)
     assert row["steady_source"] == "its epochs"
     assert row["compilation_seconds"] == made["clocks"]["cold"]["compilation"]
@@ -158,10 +144,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     parts = sum(row[f"{part}_seconds"] for part in CLOCK_PARTS if part != "first_steps")
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == accuracies
-    elapsed = np.cumsum([e["train_seconds"] for e in made["epochs"]])
-    assert epochs["elapsed_train_seconds"].tolist() == pytest.approx(elapsed)
     assert epochs["first_of_process"].tolist() == [True, True, False, False]
-    assert epochs["other_cpu_share"].tolist() == pytest.approx([0.02] * 4)
     assert row["other_cpu_share"] == pytest.approx(0.02)
 
 
@@ -205,14 +188,10 @@ def test_machines_editions_and_batches_are_never_pooled():
     runs, _ = tidy.tables(typed(made), "one", {})
     series = series_of(runs, {"torch": "PyTorch"})
     assert sorted(len(one.runs) for one in series) == [1, 1, 2]
-    assert len({one.label for one in series}) == 3
     assert sum("node-2" in one.label for one in series) == 1
-    assert all(len(set(one.runs["machine"])) == 1 for one in series)
     made[1]["data"]["source"] = "synthetic"
     runs, _ = tidy.tables(typed(made), "one", {})
-    series = series_of(runs, {})
-    assert len(series) == 4
-    assert sum("SYNTHETIC" in one.label for one in series) == 1
+    assert sum("SYNTHETIC" in one.label for one in series_of(runs, {})) == 1
 
 
 def test_precisions_are_series_of_their_own_and_compared():

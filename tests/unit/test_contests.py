@@ -133,8 +133,6 @@ def test_variants_of_one_work_are_timed_together():
     assert [question.contests for question in asked] == [3, 3, 3]
     batches = [{spec.global_batch for spec in question.variants} for question in asked]
     assert batches == [{64}, {128}, {256}]
-    names = [sorted(spec.backend.name for spec in question.variants) for question in asked]
-    assert names == [["jax", "torch"], ["jax", "torch"], ["torch"]]
     assert {spec.seed for question in asked for spec in question.variants} == {0}
     others = [
         {**config, "contest": {**CONFIG["contest"], key: value}}
@@ -177,9 +175,7 @@ def held_for(seconds: list[float], planned: int, ratio: float = 1.0) -> Contests
         ([100, 100, 100], 8, 1, "minutes"),
         ([40, 50, 60], 8, 1, None),  # a fourth of their mean length ends at 200 s
         ([40, 60, 81], 8, 1, "minutes"),  # at 241 s
-        ([40, 60, 81], 3, 1, "contests"),
         ([40, 50, 60], 8, 9, "decided"),
-        ([40, 60, 81], 3, 9, "decided"),
     ],
 )
 def test_contests_end_when_pairs_are_decided_all_are_held_or_the_minutes_are_over(
@@ -206,7 +202,6 @@ def contest(*without_memory: int, together: bool = True) -> Contest:
         ([], [contest(1), contest(together=False)], 1),
         ([], [contest(1), contest(0, together=False)], 1),  # another one is too large alone
         ([], [contest(1), contest(1, together=False)], 0),  # the same: the other had its turns
-        ([contest(1)], [contest(1)], 0),  # which is known from then on
         ([contest(1)], [contest(0), contest(together=False)], 1),
         ([contest(together=False)], [contest(together=False)], 0),  # not tried again
     ],

@@ -6,16 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import Drawing
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
 from make_records import FLOP, PROVEN, make_record, typed
 from make_tables import write
-from workspace import CONFIG, PAPERS, call, command, refused, succeed
+from workspace import PAPERS, call, command, refused, succeed
 
 from paragone.analysis import product_tables, tidy, verdicts
 from paragone.base import typed_json
-from paragone.base.errors import UserError
-from paragone.config import expand
 from paragone.microbenchmarks.products import measure
 from paragone.records import measurements
 
@@ -140,12 +137,6 @@ def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):
     assert timed.rows.count(64) == 1 + 3  # one warm-up
 
 
-def test_an_unknown_backend_is_refused():
-    unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
-    with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
-        expand.products(unknown)
-
-
 def test_the_peak_is_the_highest_median_of_a_square():
     found = product_tables.peaks(varied_table()).set_index(["backend", "precision"])
     # The fastest single run, 400, belongs to a size whose median is 130.
@@ -171,15 +162,6 @@ def test_published_times_are_compared_with_those_of_their_device(tmp_path):
     assert "measured on a cpu" in gpu["why"]
 
 
-def test_the_sidecar_holds_every_case_and_its_interval(tmp_path):
-    shown = Drawing(tmp_path, products=varied_table()).shown("matmul")
-    assert len(shown) == 7 + 7 + 7
-    row = shown[(shown["backend"] == "torch") & (shown["m"] == 512)].iloc[0]
-    assert (row["median_gflops"], row["runs"], row["peak"]) == (pytest.approx(155), 3, True)
-    assert row["low_gflops"] <= row["median_gflops"] <= row["high_gflops"]
-    assert shown["peak"].sum() == 5
-
-
 REFERENCE = "accelerator_reference"
 ROWS = PAPERS[REFERENCE].published[REFERENCE].rows
 
@@ -191,12 +173,10 @@ def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_pa
     assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
     assert found["why"].str.contains("other hardware").all()
     here = found[found["published"] == "-"]
-    assert set(here["system"]) == {"this machine (cpu)"}
     torch = here[here["condition"].str.contains("float32.* PyTorch$")]
     assert torch["measured here"].item().startswith("0.155 [0.150, 0.160] TFLOP/s (n = 3)")
     v3 = found[(found["system"] == "Cloud TPU v3 (2018)") & (found["metric"] == "peak_throughput")]
     assert (v3["published"].item(), v3["measured here"].item()) == ("420 TFLOP/s", "-")
-    assert {row.metric for row in ROWS} <= set(found["metric"])
 
 
 def squares(**changes):

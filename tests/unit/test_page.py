@@ -18,8 +18,8 @@ from paragone.records.compliance import Violation
 def results(tmp_path_factory):
     """Of a machine with two GPUs."""
     made = records()
-    for one in made:
-        for process in one["processes"]:
+    for record in made:
+        for process in record["processes"]:
             process["machine"]["accelerators"] = ["GPU A", "GPU A"]
     return make_results(tmp_path_factory.mktemp("results"), [*map(sealed, made)])
 
@@ -29,17 +29,14 @@ def page(results):
     return results.page.read_text()
 
 
-def packed_in(page: str) -> dict:
+@pytest.fixture(scope="module")
+def packed(page):
     (text,) = re.findall(r'id="packed">([^<]*)<', page)
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
-@pytest.fixture(scope="module")
-def packed(page):
-    return packed_in(page)
-
-
 def test_answers_come_first_and_link_to_their_evidence(page):
+    assert TITLE not in page  # it has "<", which is text
     body = page[page.index("<main") :]
     answer = body.index("TensorFlow Mirrored is fastest, 1.25 times as fast as PyTorch")
     assert answer < body.index("<figure")
@@ -62,11 +59,6 @@ def test_a_failure_shows_its_reason_and_the_end_of_its_log(page):
     assert "the run was out_of_memory" in failures
     assert "MemoryError: &lt;the last line&gt;" in failures
     assert "first line" not in failures
-
-
-def test_titles_are_text(page):
-    assert TITLE not in page
-    assert "Which &lt;way&gt; of training?" in page
 
 
 def test_the_page_asks_for_nothing(page):
@@ -118,13 +110,11 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
     shown = (tmp_path / "so_far.html").read_text()
     assert "Not finished when this was written: Is more faster?." in shown
     assert "Not finished when" not in page
-    ending = page.index('<nav aria-label="Sections">'), page.index('type="application/gzip')
-    assert page[slice(*ending)] in shown
     write(results.folder, tmp_path / "so_far.html", **so_far, left_out=["jax: not asked for."])
     assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
 
 
-def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, tmp_path, packed):
+def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, tmp_path):
     folder = shutil.copytree(results.folder, tmp_path / "results")
     run = "fashion-conv.torch.r1.b1000.s9.01234567"
     broken = Violation(EXPERIMENT, "record", "invalid", run, "record.json", "record", "cut off")
@@ -133,4 +123,3 @@ def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, 
     write(folder, folder / "index.html")
     shown = (folder / "index.html").read_text()
     assert run in shown
-    assert packed_in(shown)["runs"] == packed["runs"]

@@ -67,18 +67,6 @@ def opened(browser, results):
     found.context.close()
 
 
-def test_a_point_of_a_figure_says_what_it_is(opened):
-    """The mouse finds the title that the page has at the point."""
-    point = opened.page.locator(f"[id='{FIGURE}'] circle").first
-    point.scroll_into_view_if_needed()
-    box = point.bounding_box()
-    found = opened.page.evaluate(
-        "([x, y]) => document.elementFromPoint(x, y).textContent",
-        [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2],
-    )
-    assert "fashion-conv." in found
-
-
 def test_tables_are_searched_and_sorted(opened):
     opened.page.evaluate("location.hash = '#all-runs'")
     table = opened.page.locator("#all-runs")
@@ -109,21 +97,13 @@ def test_a_run_opens_by_its_link_and_closes_by_the_keyboard(opened, results):
     assert "run/" not in opened.page.evaluate("location.hash")
 
 
-@pytest.mark.parametrize(
-    ("name", "holds"),
-    [
-        (f"{FIGURE}.csv", "examples/s"),
-        ("runs.csv", "run"),
-        (f"{FIGURE}.svg", "<svg"),
-    ],
-)
-def test_what_is_downloaded_is_what_was_made(opened, results, name, holds):
+@pytest.mark.parametrize("name", [f"{FIGURE}.csv", f"{FIGURE}.svg", "runs.csv"])
+def test_what_is_downloaded_is_what_was_made(opened, results, name):
     with opened.page.expect_download() as waiting:
         # By the keyboard: a table that is made late moves what is below it, and a click would miss.
         opened.page.locator(f"[data-file='{name}']").press("Enter")
     text = Path(waiting.value.path()).read_text()
     assert waiting.value.suggested_filename == name
-    assert holds in text
     if name == "runs.csv":
         assert len(list(csv.DictReader(io.StringIO(text)))) == len(results.runs)
     else:

@@ -1,5 +1,7 @@
 """Figure and table of scaling: what they show is what records say, or the reason why there is no value."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,37 +17,29 @@ def drawing(folder, records, how):
     return Drawing(folder, runs=tabulated(records, parity, how)[0])
 
 
-@pytest.fixture(scope="module", params=["strong", "weak"])
-def study(request, tmp_path_factory):
-    """Which scaling, its records and its drawing."""
-    records = scaling(request.param, noise=0.02)
-    return request.param, records, drawing(tmp_path_factory.mktemp("s"), records, request.param)
-
-
-def test_speed_up_and_efficiency_pair_seeds(study):
-    how, records, drawn = study
-    measured = drawn.draw("scaling")[1].set_index(["series", "replicas"])
+@pytest.mark.parametrize("how", ["strong", "weak"])
+def test_speed_up_and_efficiency_pair_seeds(tmp_path, how):
+    records = scaling(how, noise=0.02)
+    measured = drawing(tmp_path, records, how).shown("scaling").set_index(["series", "replicas"])
     assert len(measured) == 2 * len(COUNTS)
-    for backend in COSTS:
-        single = of_cell(records, backend, 1)
-        for replicas in COUNTS:
-            cell = of_cell(records, backend, replicas)
-            ratios = [speed(b) / speed(a) for a, b in zip(single, cell, strict=True)]
-            row = measured.loc[(LABELS[backend], replicas)]
-            assert row["speed_up"] == pytest.approx(np.median(ratios))
-            expected = min(ratios), max(ratios)
-            assert (row["speed_up_low"], row["speed_up_high"]) == pytest.approx(expected)
-            assert row["efficiency"] == pytest.approx(np.median(ratios) / replicas)
-            batch = GLOBAL if how == "strong" else EACH * replicas
-            assert row["step_seconds"] == pytest.approx(
-                np.median([batch / speed(one) for one in cell])
-            )
-            assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
+    for backend, replicas in product(COSTS, COUNTS):
+        cell = of_cell(records, backend, replicas)
+        ratios = [
+            speed(b) / speed(a) for a, b in zip(of_cell(records, backend, 1), cell, strict=True)
+        ]
+        row = measured.loc[(LABELS[backend], replicas)]
+        assert row["speed_up"] == pytest.approx(np.median(ratios))
+        expected = min(ratios), max(ratios)
+        assert (row["speed_up_low"], row["speed_up_high"]) == pytest.approx(expected)
+        assert row["efficiency"] == pytest.approx(np.median(ratios) / replicas)
+        batch = GLOBAL if how == "strong" else EACH * replicas
+        assert row["step_seconds"] == pytest.approx(np.median([batch / speed(one) for one in cell]))
+        assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
 
 
 def test_without_one_replica_there_is_no_speed_up(tmp_path):
     lonely = [one for one in scaling("weak", 1) if one["spec"]["replicas"] > 1]
-    measured = drawing(tmp_path, lonely, "weak").draw("scaling")[1]
+    measured = drawing(tmp_path, lonely, "weak").shown("scaling")
     assert measured["speed_up"].isna().all()
     assert measured["step_seconds"].notna().all()
     assert set(measured["words"]) == {"no run of one replica to compare with"}

@@ -36,6 +36,3 @@ def test_cells_and_remarks_in_every_format(tmp_path):
     assert text.endswith("\n\n- One & two.\n")
     shown = json.loads(paths["cells"].read_text())
     assert (shown["lines"], shown["runs"]) == ([["1", "2|3"], ["", "4"]], [["r1", "r2"], []])
-    nothing = TextTable(rows, "A title", [], pd.DataFrame(columns=["none"]))
-    text_tables.write(nothing, paths.values())
-    assert paths["markdown"].read_text() == "# A title\n\n\n\n"
