@@ -1,6 +1,6 @@
 """How often the verdicts are right where the truth is known: simulations with the project's own code.
 
-Few draws, so up to chance; 10,000 in a nightly run.
+Few draws, so up to chance; nightly/test_verdict_campaign.py has 10,000.
 """
 
 import math
@@ -16,8 +16,6 @@ from paragone.analysis import published, verdicts
 from paragone.analysis.prediction import DIFFERS, NO_RUNS, Claim, adjusted, judge, judge_sample
 from paragone.analysis.statistics import ALPHA, FEWEST_EFFECTS, LEAST_FAMILY, Effects, holm
 
-NIGHTLY = pytest.mark.nightly
-DRAWS = pytest.mark.parametrize("draws", [500, pytest.param(10_000, marks=NIGHTLY)])
 FILES = sorted(ROOT.glob("papers/*/spread.csv"))
 SPREADS = {name: one for file in FILES for name, one in published.read_spreads(file).items()}
 FINALS = {
@@ -182,47 +180,41 @@ ALLOWED = [
 ]
 
 
+@pytest.fixture
+def draws(request) -> int:
+    """As many as the file of the test has."""
+    return getattr(request.module, "DRAWS", 500)
+
+
 def chance(draws: int) -> float:
     """Three standard deviations of a share of 5 %."""
     return 3 * (0.05 * 0.95 / draws) ** 0.5
 
 
-@DRAWS
 @pytest.mark.parametrize("workload", SPREADS)
 def test_exact_replicates_rarely_differ(workload, draws):
     assert falsely_differing(workload, "normal", draws) <= 0.05 + chance(draws)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("workload", SPREADS)
-def test_exact_replicates_of_programs_that_get_stuck_rarely_differ(workload):
-    """A published run may be stuck where none of ours was."""
-    assert falsely_differing(workload, "sometimes stuck", 10_000) <= 0.07
-
-
-@DRAWS
 @pytest.mark.parametrize(("workload", "metric"), ALLOWED)
 def test_programs_two_margins_away_differ(workload, metric, draws):
     assert found_shifted(workload, metric, draws // 5) >= 0.9 - chance(draws // 5)
 
 
-@DRAWS
 @pytest.mark.parametrize(("outcomes", "most"), [("normal", 0.05), ("sometimes stuck", 0.07)])
 def test_samples_of_the_same_program_rarely_differ(outcomes, most, draws):
     assert falsely_differing_samples(outcomes, 8, draws) <= most + chance(draws)
 
 
-@DRAWS
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("backends", [2, 3, 4])  # families of 1, 3 and 6 comparisons
 def test_equal_backends_are_rarely_called_faster(noise, backends, draws):
     assert falsely_faster(noise, backends, 8, draws) <= 0.05 + chance(draws)
 
 
-@DRAWS
 @pytest.mark.parametrize("noise", CONTESTS)
 @pytest.mark.parametrize("variants", [2, 4])
-@pytest.mark.parametrize("apart", [0.0, pytest.param(SLOWDOWN, marks=NIGHTLY)])
+@pytest.mark.parametrize("apart", [0.0, SLOWDOWN])
 def test_contests_that_end_when_all_is_decided_are_rarely_wrong(noise, variants, apart, draws):
     share = wrong_after_contests(noise, variants, draws // 3, apart=apart)
     assert share <= 0.05 + chance(draws // 3)

@@ -19,7 +19,7 @@ POWER = 0.8
 FEWEST_EFFECTS = 3  # from which a verdict is given: two hardly tell how effects vary
 MOST_EFFECTS = 60  # a question that takes more is called hopeless
 # A family of fewer pairs counts as one of so many where contests decide, because a coordinator looks after
-# each contest and stops as soon as all pairs are decided: see tests/unit/test_verdict_rates.py.
+# each contest and stops as soon as all pairs are decided: see tests/nightly/test_verdict_campaign.py.
 LEAST_FAMILY = 4
 
 
