@@ -14,14 +14,11 @@ from make_records import (
     write_parity,
     write_records,
 )
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from workspace import FOLDERS
 
 from paragone.analysis import tidy
 from paragone.records import parity_reports
-from paragone.reporting import style
 from paragone.reporting.figures import load, write
 from paragone.reporting.inputs import Inputs
 
@@ -101,24 +98,3 @@ def texts_of(figure: Figure) -> str:
     figure.draw_without_rendering()
     found = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     return " ".join(" ".join(found).split())
-
-
-def banners(figure: Figure) -> list[str]:
-    """The texts on a banner in the color of alarm across the figure; a line each."""
-    figure.draw_without_rendering()
-    drawn = [one for one in figure.artists if isinstance(one, Rectangle)]
-    wide = [one for one in drawn if (one.get_x(), one.get_width()) == (0, 1)]
-    alarming = [one for one in wide if to_rgb(one.get_facecolor()) == to_rgb(style.ALARM)]
-    boxes = [one.get_window_extent() for one in alarming]
-    texts = [(text.get_text(), text.get_window_extent()) for text in figure.texts]
-    return [words for words, at in texts for box in boxes if box.y0 < at.y0 and at.y1 < box.y1]
-
-
-def named_runs(table: pd.DataFrame) -> set[str]:
-    """The runs that a table's columns name; published rows are of none."""
-    if "kind" in table:
-        table = table[table["kind"] != "published"]
-    columns = [name for name in table if name in ("run", "names") or name.startswith("runs")]
-    # A column of numbers says how many runs there were, not which.
-    named = table[columns].select_dtypes(exclude="number")
-    return {word for name in named for text in named[name].dropna() for word in text.split()}

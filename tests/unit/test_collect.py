@@ -33,9 +33,8 @@ from paragone.training import results
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
 
-def passing(folder, **failed):
-    verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
-    return [write_parity(folder, "fashion-conv", verdicts)]
+def passing(folder):
+    return [write_parity(folder, "fashion-conv", dict.fromkeys(BACKENDS, True))]
 
 
 VALID = {

@@ -4,10 +4,9 @@ import math
 
 import pandas as pd
 import pytest
-from make_records import LABELS, make_record, typed
+from make_records import LABELS, PROVEN, make_record, tabulated
 from make_tables import pairs, write
 
-from paragone.analysis import tidy
 from paragone.analysis.pairwise import (
     BETTER,
     EQUAL,
@@ -21,16 +20,7 @@ from paragone.analysis.pairwise import (
     quickest,
 )
 
-BACKENDS = ("tensorflow-mirrored", "torch", "torch-xla")
 SETTINGS = {"primary": {"experiment": "one", "metric": "speed"}, "until": None}
-
-
-def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
-    """The runs of the records; backends pass parity unless `failed` says otherwise."""
-    passed = {**dict.fromkeys(BACKENDS, True), **failed}
-    names = {one["spec"]["workload"]["name"] for one in records}
-    parity = {(name, backend): value for name in names for backend, value in passed.items()}
-    return tidy.tables(typed(records), "one", parity)[0]
 
 
 def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
@@ -42,8 +32,8 @@ def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
     ]
 
 
-def rows_of(records: list[dict], metric: str = "speed", **failed: bool) -> list[dict]:
-    found = differences(tabulated(records, **failed), LABELS)
+def rows_of(records: list[dict], metric: str = "speed", parity: dict = PROVEN) -> list[dict]:
+    found = differences(tabulated(records, parity)[0], LABELS)
     return found[found["metric"] == metric].to_dict("records")
 
 
@@ -204,7 +194,7 @@ def test_pairs_are_of_equal_seeds():
 
 def test_without_parity_or_a_completed_run_nothing_is_compared():
     by_backend = {"torch": [1.0] * 3, "torch-xla": [2.0] * 3}
-    (row,) = rows_of(speeds(by_backend), **{"torch-xla": False})
+    (row,) = rows_of(speeds(by_backend), parity=PROVEN | {("fashion-conv", "torch-xla"): False})
     assert row["relation"] == NOT_COMPARED
     assert row["second_lacks"] == "failed parity: no speed compared (all 3 runs)"
     (row,) = rows_of([make_record("torch"), make_record("torch-xla", status="out_of_memory")])
@@ -236,7 +226,7 @@ def test_other_work_or_another_machine_is_not_compared():
 
 
 def test_table_has_families_and_no_names_of_runs(tmp_path):
-    runs = tabulated(speeds({"torch": [1.0], "torch-xla": [2.0]}))
+    runs, _ = tabulated(speeds({"torch": [1.0], "torch-xla": [2.0]}))
     outputs = write(tmp_path, "differences", settings=SETTINGS, runs=runs)
     text = outputs["markdown"].read_text()
     assert "one pair of runs has no variance" in text
@@ -245,5 +235,5 @@ def test_table_has_families_and_no_names_of_runs(tmp_path):
     assert set(families.values()) == {"exploratory"}
     assert len(families) == 3  # nothing counted energy, no target was asked for
     assert "torch.r1" not in text  # names of runs are for the CSV file
-    alone = write(tmp_path, "differences", runs=tabulated([make_record()]))
+    alone = write(tmp_path, "differences", runs=tabulated([make_record()])[0])
     assert "nothing to compare" in alone["markdown"].read_text()

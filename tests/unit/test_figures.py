@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import FIGURES, Drawing, banners, named_runs, texts_of
+from draw_figures import FIGURES, Drawing, texts_of
 from make_experiments import batch_sizes, of_cell, reuters, scaling, to_target
 from make_records import (
     CLASS_NAMES,
@@ -38,7 +38,7 @@ STUDIES = {
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.filterwarnings("error")
 def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figure):
-    paths, shown = everything.draw(figure, suffixes=SUFFIXES)
+    paths, _ = everything.draw(figure, suffixes=SUFFIXES)
     svg, pdf, png = first = [path.read_bytes() for path in paths]
     assert svg.lstrip().startswith(b"<?xml")
     assert f'width="{style.SINGLE * 72:g}pt"'.encode() in svg
@@ -47,7 +47,6 @@ def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figu
     assert pdf.startswith(b"%PDF")
     assert b"CreationDate" not in pdf
     assert b"/Type3" not in pdf  # fonts are embedded as TrueType
-    assert set() < named_runs(shown) <= {*everything.runs["run"]}
     again, _ = everything.draw(figure, suffixes=SUFFIXES)
     assert first == [path.read_bytes() for path in again]
 
@@ -121,9 +120,9 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
 def test_synthetic_data_get_a_banner_and_real_data_none(everything, tmp_path, figure):
     made = [make_record("torch", source="synthetic", edition="synthetic", target=0.85)]
     drawn = Drawing.of(tmp_path, made).figure(figure)
-    assert " ".join(banners(drawn)) == footnotes.SYNTHETIC
+    assert footnotes.SYNTHETIC in texts_of(drawn)
     if figure in FIGURES:
-        assert banners(everything.figure(figure)) == []
+        assert footnotes.SYNTHETIC not in texts_of(everything.figure(figure))
 
 
 # Learning curves, and the grid of predictions
