@@ -1,6 +1,8 @@
 """Valid records of contests, made up: every variant in every round, in the order of their places."""
 
 import copy
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,12 +12,32 @@ from unit.make_records import FIRST_STEPS, MODEL, make_data
 from workspace import make_spec
 
 from paragone.analysis.contests import COLUMNS
+from paragone.base import typed_json
 from paragone.base.typed_json import digest_of_others, typed
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import ContestsRecord
 
+QUESTION = "fashion-conv.b1000.float32.abcd1234"
 STEPS = 40  # of a window
 FIRST = 0.05  # seconds of an epoch of one step
+
+
+def make_contests(started: str, *speeds: dict[str, float]) -> ContestsRecord:
+    """One contest for each of `speeds`, examples/s by backend: of two rounds, and a minute after the last."""
+    by_backend = {name: [[each[name]] * 2 for each in speeds] for name in speeds[0]}
+    made = valid_contests(by_backend, "fashion-conv", 1000) | {"question": QUESTION}
+    for number, contest in enumerate(made["contests"]):
+        begun = datetime.fromisoformat(started) + timedelta(minutes=number)
+        contest["started"] = begun.isoformat()
+    return typed(ContestsRecord, made)
+
+
+def write_contests(results: Path, record: ContestsRecord) -> Path:
+    """Write a record of contests where the workflow does."""
+    path = results / f"contests/{record.question}/record.json"
+    path.parent.mkdir(parents=True)
+    typed_json.write(typed_json.sealed(record), path)
+    return path
 
 
 def valid_contests(
