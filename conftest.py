@@ -21,7 +21,7 @@ GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
     r"tests/(?:faults|nightly)/test_(?:kill|statuses|random|nasty|stuck|other)\w*\.py::.*",
     r"tests/parity/test_nightly\.py::(test_every_backend_passes)\[",  # one fixture probes all
-    r"tests/parity/test_(?:engines|first_steps|wrong_engines)\.py::.*",
+    r"tests/parity/test_(?:engines|first_steps|reference)\.py::.*",
     r"tests/parity/test_(?:full|nightly)\.py::.*",
 )
 DATASETS = sorted({block.get("mirror", name) for name, block in CONFIG["datasets"].items()})

@@ -1,7 +1,6 @@
 """A run that cannot be completed is a result, a batch too large too. In figures: unit/test_figures.py."""
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from workspace import (
     changed,
     make_spec,
     memory_limited,
-    run_python,
     small_copy,
     succeed,
     train_command,
@@ -90,18 +88,6 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
 
 TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
-
-
-def test_the_limit_is_never_raised():
-    """A limit of the shell or the scheduler stays, and without one the free memory is the limit."""
-    program = (
-        "import resource; from paragone.machine.limits import limit_memory; limit_memory(); "
-        "print(*resource.getrlimit(resource.RLIMIT_DATA))"
-    )
-    with memory_limited(2**30):
-        soft, hard = map(int, run_python(program).split())
-    assert (soft, hard) == (2**30, resource.getrlimit(resource.RLIMIT_DATA)[1])
-    assert 2**30 < int(run_python(program).split()[0]) < 2**50
 
 
 @TOO_LARGE

@@ -4,17 +4,19 @@ Some hours on two cores that do nothing else. Eager PyTorch keeps its memory, wi
 differs from process to process: docs/method.md#contests.
 """
 
-import json
-import sys
 from pathlib import Path
 
+import msgspec
 import pytest
-from workspace import CONFIG, ROOT, succeed, write_files
+from faults.test_held_contests import line_of
+from workspace import CONFIG, Arrays, changed, make_spec, succeed, write_files
 
 from paragone.analysis import contests, pairwise
+from paragone.base import plugin_folders
+from paragone.config.run_spec import Tuned
 from paragone.records.record import read_contests
 
-REPETITIONS = 10
+REPETITIONS = 1
 pytestmark = pytest.mark.alone
 SLOW = '''"""{name}, which sleeps for a twentieth of each step if `SHARE` is 0.05."""
 import time
@@ -46,51 +48,23 @@ tuned = {fused_optimizer = "as of torch"}
 """
 
 
-def relations(folder: Path, backend: str, engine: str, strategy: str, share: float) -> list[str]:
+def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: float) -> list[str]:
     """The relations of a backend to its copy, by so many calls, each with contests of its own."""
-    write_files(
-        folder,
-        {
-            "own/plugin.toml": DECLARED,
-            "own/engines/again.py": SLOW.format(name=engine, share=share),
-        },
-    )
-    again = {"engine": "again", "strategy": strategy, "device": "cpu", "environment": "torch"}
-    cell = {"backend": [backend, "again"], "replicas": 1, "global_batch": 128}
-    if engine == "torch":
-        again, cell = (
-            {**again, "tuned": CONFIG["backends"]["torch"]["tuned"]},
-            {**cell, "tuning": "tuned"},
-        )
-    config = {
-        "plugins": ["own"],
-        "only": ["copies"],
-        "backends": {"again": again | {"label": "again", "color": "#AA4499"}},
-        "contest": {"minutes": 8},
-        "primary": {"experiment": "copies", "metric": "speed"},
-        "experiments": {
-            "copies": {
-                "title": "A copy",
-                "workload": "fashion-cnn",
-                "contests": 30,
-                "repeats": 1,
-                "matrix": [cell],
-                "figures": [],
-                "tables": ["differences"],
-            }
-        },
-    }
-    (folder / "config.json").write_text(json.dumps(config))
+    text = SLOW.format(name=engine, share=share)
+    write_files(folder / "own", {"plugin.toml": DECLARED, "engines/again.py": text})
+    tuning = CONFIG["backends"]["torch"]["tuned"] if engine == "torch" else {}
+    tuned = {"tuning": msgspec.convert(tuning, Tuned)}
+    spec = make_spec("fashion-cnn", backend, global_batch=128, **tuned)
+    copy = changed(spec, backend={"name": "again", "engine": "again"})
+    proven = {("fashion-cnn", name): True for name in (backend, "again")}
+    block = {**CONFIG["contest"], "contests": 3, "minutes": 2, "rounds": 2, "window_seconds": 0.1}
     found = []
     for number in range(REPETITIONS):
-        line = [sys.executable, "-m", "snakemake", "-s", ROOT / "Snakefile", "--cores", "2"]
-        line += ["--configfile", "config.json", "--until", "contests"]
-        results = f"results{number}"
-        line += ["--config", f"pathvars={{results: {results}}}"]
-        succeed(line, timeout=1200, cwd=folder)
-        (path,) = folder.glob(f"{results}/contests/*/record.json")
-        record = read_contests(path)
-        proven = {("fashion-cnn", name): True for name in (backend, "again")}
+        results = folder / str(number)
+        results.mkdir()
+        line = line_of(arrays, results, [spec, copy], **block)
+        succeed(line, timeout=1200, **{plugin_folders.VARIABLE: str(folder / "own")})
+        record = read_contests(results / "record.json")
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
         assert row["n"] >= 3, row
         found.append(row["winner"].partition(" (")[0] or row["relation"])
@@ -99,14 +73,13 @@ def relations(folder: Path, backend: str, engine: str, strategy: str, share: flo
 
 @pytest.mark.parametrize("share", [0.0, 0.05])
 @pytest.mark.parametrize(
-    ("backend", "engine", "strategy"),
-    [("tensorflow-mirrored", "tensorflow", "mirrored"), ("torch", "torch", "single")],
+    ("backend", "engine"), [("tensorflow-mirrored", "tensorflow"), ("torch", "torch")]
 )
 def test_a_copy_that_sleeps_is_found_and_a_plain_one_is_not(
-    tmp_path, backend, engine, strategy, share
+    fashion, tmp_path, backend, engine, share
 ):
     """By chance one call in twenty declares a copy, and one campaign in ninety has more than two of ten."""
-    found = relations(tmp_path, backend, engine, strategy, share)
+    found = relations(fashion, tmp_path, backend, engine, share)
     if share:
         assert sum(one == backend for one in found) >= 9, found
     else:

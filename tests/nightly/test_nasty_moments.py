@@ -1,20 +1,23 @@
 """Faults at the n-th system call of a run, injected by strace: a kill, a full disk, a disk that fails.
 
 Whatever n: the run ends as if nothing had happened, or with one message, and the same command ends it well.
+Files that another node or rank has written, and that are seen late, are waited for.
 """
 
 import itertools
 import os
 import random
 import re
+import subprocess
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from faults.killing import alike
 from nightly.conftest import random_spec
 from privileged import NEEDS_STRACE
-from workspace import call, succeed, train_command
+from workspace import call, environment, make_spec, succeed, train_command
 
 from paragone.records import record
 
@@ -72,3 +75,25 @@ def test_a_fault_at_any_call_is_survived(tiny, tmp_path, backend, calls, faults,
         alike(record.read(whole / "record.json"), record.read(folder / "record.json"))
         assert {path.name for path in folder.iterdir()} == {"predictions.npz", "record.json"}
     assert ended
+
+
+@pytest.mark.injects("what another rank has written is not there yet, or stale")
+@pytest.mark.parametrize("error", ["ENOENT", "ESTALE"])
+@pytest.mark.parametrize("point", ["start", "checkpoint"])
+def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
+    meeting, log = tmp_path / "meeting", tmp_path / "calls"
+    meeting.mkdir(mode=0o700)
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=2, steps_per_epoch=5)
+    line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=60)
+    fault = ["--trace=openat", f"--inject=openat:error={error}:when=1..10"]
+    options = ["--follow-forks", "--quiet=all", f"--output={log}"]
+    late = ["strace", *fault, *options, f"--trace-path={meeting / f'{point}-0.json'}", *line]
+    with ExitStack() as stack:
+        ranks = []
+        for rank, command in enumerate((line, late)):
+            process = subprocess.Popen(command, env=environment(RANK=str(rank)))
+            ranks.append(stack.enter_context(process))
+            stack.callback(process.kill)
+        assert [process.wait(180) for process in ranks] == [0, 0]
+    assert log.read_text().count("(INJECTED)") == 10
+    assert record.read(tmp_path / "run/record.json").status == "completed"

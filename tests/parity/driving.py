@@ -4,13 +4,21 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from workspace import INDUCTOR, ROOT, Arrays
+from workspace import INDUCTOR, ROOT, Arrays, succeed
 
 from paragone.config.run_spec import Spec
 from paragone.workers import supervisor
 
 PATHS = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+
+
+def last_of(program: str, *options: object, **variables: str) -> Any:
+    """Run a program of this folder; what its last line of JSON says."""
+    line = [sys.executable, Path(__file__).with_name(program), *options]
+    printed = succeed([*map(str, line)], 3000, PYTHONPATH=PATHS, **variables)
+    return json.loads(printed.splitlines()[-1])
 
 
 def run_workers(program: str, workers: int, *options: object) -> None:

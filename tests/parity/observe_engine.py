@@ -154,7 +154,7 @@ COMPILED: dict[str, Callable[[engines.Engine], int]] = {
     "tensorflow": lambda engine: engine._train_loop.experimental_get_tracing_count(),
     "jax": lambda engine: engine._train_step._cache_size(),
 }
-# Of PyTorch: unit/test_cuda_path.py.
+# Of PyTorch: accelerator/test_on_accelerator.py.
 WAITS = {"torch_xla": waits_of_xla, "tensorflow": waits_of_tensorflow}
 
 

@@ -6,11 +6,11 @@ from parity.test_first_steps import (
     test_a_run_takes_the_steps_of_the_reference,
     test_class_weights_are_averaged_over_the_global_batch,
 )
-from parity.test_protocols import test_every_protocol_passes
-from parity.test_task_losses import (
+from parity.test_reference import (
+    test_every_protocol_passes,
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason,
+    test_every_wrong_engine_is_refused_for_its_reason,
 )
-from parity.test_wrong_engines import test_every_wrong_engine_is_refused_for_its_reason
 from workspace import run_python
 
 pytestmark = pytest.mark.full

@@ -83,12 +83,11 @@ def test_failed_write_leaves_the_checkpoint_before(tmp_path, checkpoints):
     assert (checkpoints.last(dict).folder / "state").read_text() == "second"
 
 
-@pytest.mark.parametrize("message", ["CUDA out of memory", "OOM when allocating tensor"])
-def test_a_full_memory_while_it_is_written_is_no_full_disk(checkpoints, message):
+def test_a_full_memory_while_it_is_written_is_no_full_disk(checkpoints):
     def full(folder):
-        raise RuntimeError(message)
+        raise RuntimeError("CUDA out of memory")
 
-    with pytest.raises(RuntimeError, match=message):
+    with pytest.raises(RuntimeError, match="out of memory"):
         checkpoints.save(2, full, {})
 
 

@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from privileged import needs_root
 from workspace import ROOT, call, succeed, waiting
 
-from paragone.base.atomic_files import is_own, write_json, write_text, writing
+from paragone.base.atomic_files import write_json, write_text, writing
 from paragone.base.locks import Held, Lock
 from paragone.workers.rendezvous import meeting_folder
 
@@ -74,14 +73,6 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path):
         if re.match(pattern, call)
     ]
     assert seen == ["written", "synced", "renamed", "folder synced"]
-
-
-def test_a_folder_of_the_user_is_own_and_that_of_another_is_not(tmp_path):
-    assert is_own(tmp_path)
-    assert not list(tmp_path.iterdir())
-    needs_root("gives a folder to another user")
-    os.chown(tmp_path, 1002, -1)
-    assert not is_own(tmp_path)
 
 
 # A process that does something with a path, says so and waits.

@@ -1,6 +1,5 @@
 """The JAX engine on made-up examples: several steps in one call, two devices, bfloat16."""
 
-import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -9,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from made_images import make_images, make_texts
+from made_images import make_images
 from workspace import changed, make_spec
 
 from paragone.config.run_spec import Tuned
 from paragone.data.batches import noise_batches, train_batches
 from paragone.engines.jax import Jax
-from paragone.models.jax import MaxPool, compute_in
+from paragone.models.jax import compute_in
 from paragone.models.weights import Weights, initial
 
 DATASET = make_images(train=72)  # nine batches of 8, or of 16 four and a half
@@ -53,43 +52,7 @@ def test_several_steps_in_one_call_are_those_of_single_calls(batch, steps_per_ca
         np.testing.assert_allclose(values, single[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def trained_by_two_devices_on_two_cores() -> int:
-    """Return the number of updates of 500 steps of the text CNN."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
-    texts = make_texts(train=16_000, length=300, vocabulary=30_000)
-    spec = make_spec("reuters-cnn", "jax", replicas=2, global_batch=32)
-    engine = Jax()
-    engine.build(spec, texts, 2)
-    engine.warm_up(0.01, *noise_batches(texts, spec))
-    before = engine.updates()
-    engine.train_epoch(1, [0.001] * 500, train_batches(texts, spec, 1), 500)
-    return engine.updates() - before
-
-
-def test_devices_that_wait_for_each_other_leave_a_thread_to_compute():
-    """With a pool of two threads both wait in reductions, and XLA aborts the process after a minute."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        assert process.submit(trained_by_two_devices_on_two_cores).result() == 500
-
-
 RANDOM = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("shape", [(2, 5, 6, 3), (2, 7, 3)], ids=str)
-def test_pools_by_comparison_are_those_of_a_window_reduction(shape):
-    """With many equal values, of which the first has the gradient, and one that is not a number."""
-    features = jnp.asarray(RANDOM.integers(3, size=shape), jnp.float32)
-    features = features.at[(0, *[1] * (len(shape) - 2), 0)].set(jnp.nan)
-    pooled = [shape[0], *(side // 2 for side in shape[1:-1]), shape[-1]]
-    cotangents = jnp.asarray(RANDOM.normal(size=pooled), jnp.float32)
-    window, compared = MaxPool(len(shape) - 2), MaxPool(len(shape) - 2)
-    compared.compares = True
-    np.testing.assert_array_equal(compared(features), window(features))
-    assert int(jnp.isnan(compared(features)).sum()) == 1
-    gradients = [
-        jax.vjp(pool, jnp.nan_to_num(features))[1](cotangents)[0] for pool in (compared, window)
-    ]
-    np.testing.assert_array_equal(*gradients)
 
 
 LAYERS = {

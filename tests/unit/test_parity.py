@@ -119,11 +119,8 @@ WITHOUT_BIAS = {"0.dense.kernel": REFERENCE.gradients["0.dense.kernel"]}
     [
         ({"parameters": 421}, ["421 trainable parameters, 420 expected"]),
         ({"training": REFERENCE.training + MORE_RIGHT}, ["training deviate by 6.2e-02 (accuracy)"]),
-        ({"evaluation": REFERENCE.evaluation[:1]}, ["evaluation deviate by"]),
         ({"logits": REFERENCE.logits[:1]}, ["logits deviate by"]),
-        ({"gradients": WITHOUT_BIAS}, ["gradients deviate by inf (0.dense.bias)"]),
         ({"weights": WITHOUT_BIAS}, ["updates deviate by inf", "statistics deviate by inf"]),
-        ({"loss": np.array(4.6), "logits": -REFERENCE.logits}, ["loss deviate", "logits deviate"]),
         ({"dropout": {}}, ["dropout deviate by inf"]),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
@@ -131,8 +128,7 @@ WITHOUT_BIAS = {"0.dense.kernel": REFERENCE.gradients["0.dense.kernel"]}
 def test_what_is_missing_or_of_another_shape_fails_and_every_group_is_named(changes, words):
     verdict = compare(replace(REFERENCE, **changes), REFERENCE)
     assert verdict.passed is False
-    for word in words:
-        assert word in verdict.reason
+    assert [word for word in words if word not in verdict.reason] == []
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -8,7 +8,6 @@ import resource
 import subprocess
 import sys
 import time
-from datetime import datetime
 
 import psutil
 import pynvml
@@ -17,14 +16,13 @@ from make_processes import make_activity
 from make_records import make_record, typed
 from msgspec.structs import replace
 from privileged import memory_group
-from workspace import ROOT, call, run_python, succeed, waiting, write_files
+from workspace import ROOT, call, run_python, succeed, write_files
 
 from paragone.machine import accelerators, hardware, limits, process_entry
 from paragone.machine.activity import HostWatch, heat_files, heat_throttles
-from paragone.machine.process_entry import age, git_state
+from paragone.machine.process_entry import git_state
 from paragone.records.run_metrics import joules_per_example, other_cpu_share
-from paragone.records.run_record import CLOCK_PARTS, COLD_PARTS, Activity, GitState
-from paragone.training.clocks import Ledger
+from paragone.records.run_record import Activity, GitState
 
 TICKING = """
 import json, time
@@ -55,34 +53,6 @@ def test_parts_are_the_life_of_the_process():
     assert seconds["compilation"] == 0
 
 
-def test_a_process_that_waits_for_a_core_between_two_clocks_has_the_same_age(monkeypatch):
-    """Once while its ledger is made, once while its end is marked."""
-    clock, waits = time.clock_gettime, [0.1]
-
-    def held_up(number: int) -> float:
-        time.sleep(waits.pop() if waits else 0)
-        return clock(number)
-
-    monkeypatch.setattr(time, "clock_gettime", held_up)
-    ledger = Ledger()
-    waits.append(0.1)
-    ledger.switch("other")
-    time.sleep(0.1)
-    assert age(ledger.mark) == pytest.approx(math.fsum(ledger.seconds.values()), abs=0.01)
-
-
-def test_seconds_of_an_earlier_process_are_added_and_an_unknown_part_is_a_mistake():
-    ledger = Ledger()
-    ledger.switch("other")
-    before = dict(ledger.seconds)
-    ledger.add(dict.fromkeys(CLOCK_PARTS, 2.0))
-    assert ledger.seconds == {part: value + 2 for part, value in before.items()}
-    assert set(COLD_PARTS) < set(ledger.seconds)
-    ledger.switch("tea")
-    with pytest.raises(KeyError):
-        ledger.switch("train")
-
-
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     first = hardware.describe()
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
@@ -94,7 +64,6 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     ("flags", "words"),
     [
         ("fpu avx avx2 fma", "AMD EPYC, AVX2"),
-        ("fpu avx2 avx512f avx512_bf16", "AMD EPYC, AVX-512 with bfloat16"),
         ("fpu avx2 avx512f avx512_bf16 amx_bf16", "AMD EPYC, AMX"),
         ("fpu", "AMD EPYC"),
     ],
@@ -103,18 +72,6 @@ def test_processors_of_one_name_differ_by_their_instructions(flags, words):
     cpuinfo = f"processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: {flags}\n\n"
     assert hardware.processor(2 * cpuinfo) == words
     assert hardware.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == platform.machine()
-
-
-def test_the_start_is_the_ledgers_zero():
-    made = typed([make_record()])[0].processes[0]
-    start = process_entry.at_start().started
-    started = datetime.fromisoformat(start).timestamp()
-    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    ticks = psutil.Process().create_time() - psutil.boot_time()  # exact since boot
-    assert started == pytest.approx(boot + ticks, abs=0.05)
-    entry = process_entry.ending(made)
-    passed = datetime.fromisoformat(entry.ended).timestamp() - started
-    assert entry.age == pytest.approx(passed, abs=0.01)
 
 
 def git(folder, *arguments):
@@ -162,13 +119,6 @@ def test_it_writes_waits_and_calls_what_is_registered():
     assert run_python(ENDING) == "written\nwaited for\nregistered\n"
 
 
-def test_what_cannot_be_written_is_a_status():
-    """120, Python's own."""
-    with waiting(ENDING, PYTHONUNBUFFERED="") as process:
-        process.stdout.close()
-    assert process.returncode == 120
-
-
 # Limits: memory that a control group limits is known to the products and to the cap of a run
 
 MIB = 2**20
@@ -206,7 +156,6 @@ def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, obje
     ("membership", "files", "left"),
     [
         ("0::/job/step", second("job/step/", 100, 60, 10) | second("job/", "max", 0), 50),
-        ("0::/job/step", second("job/step/", "max", 60) | second("job/", 100, 80), 20),
         ("0::/", second("", 100, 60), 40),  # a container of its own name space
         ("4:cpu:/\n3:memory:/job", first("memory/job/", 100, 70, 5) | first("memory/", 200, 90), 35),
         ("0::/job", second("job/", "max", 60), None),
@@ -225,7 +174,6 @@ def test_the_tightest_limit_counts(tree, membership, files, left):
         ("0::/job", "job/memory.events", "oom 2\noom_kill 1", (1, 2)),
         ("0::/job", "job/memory.events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
         ("3:memory:/job", "memory/job/memory.oom_control", "under_oom 0\noom_kill 3", (3, 0)),
-        ("3:memory:/job", "memory/job/memory.failcnt", "4", (0, 4)),
         ("", "cpu.stat", "throttled_usec 5", (0, 0)),
     ],
 )
@@ -234,25 +182,19 @@ def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, 
     assert limits.memory_counts() == counts
 
 
-@pytest.fixture
-def group():
-    """A real control group of 1 GiB; how limits are read is tested on made-up groups above, too."""
-    with memory_group(2**30) as folder:
-        yield folder
-
-
-def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
-    """The kernel would end the process at 1 GiB; its cap is below that."""
+def test_a_full_memory_of_a_group_is_an_error_and_no_kill():
+    """The kernel would end the process at the 1 GiB of a real group; its cap is below that."""
     program = (
         "import resource; from paragone.machine.limits import limit_memory; limit_memory()\n"
         "print(resource.getrlimit(resource.RLIMIT_DATA)[0], flush=True)\n"
         "held = [bytearray(2**26) for _ in range(64)]"
     )
-    done = call(
-        [sys.executable, "-c", program],
-        cwd=ROOT / "scripts",
-        preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
-    )
+    with memory_group(2**30) as group:
+        done = call(
+            [sys.executable, "-c", program],
+            cwd=ROOT / "scripts",
+            preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
+        )
     assert done.returncode == 1, done.returncode
     assert "MemoryError" in done.stderr
     assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
@@ -263,8 +205,6 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
     [
         ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "max 100000"}, 2),
         ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "150000 100000"}, 1),
-        ("0::/job", {"job/cpu.max": "50000 100000"}, 1),
-        ("0::/job", {"job/cpu.max": "max 100000"}, 1024),
         ("", {}, 1024),
     ],
 )
@@ -409,7 +349,6 @@ def test_accelerators_are_described_and_their_energy_is_added_up(nvml, monkeypat
     ("variables", "expected"),
     [
         ({}, ["GPU-0", "GPU-1"]),
-        ({"CUDA_VISIBLE_DEVICES": "1"}, ["GPU-1"]),
         ({"CUDA_VISIBLE_DEVICES": "1,0"}, ["GPU-1", "GPU-0"]),
         ({"CUDA_VISIBLE_DEVICES": "GPU-1", "SLURM_STEP_GPUS": "0"}, ["GPU-1"]),
     ],

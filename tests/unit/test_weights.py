@@ -26,8 +26,6 @@ SHAPES = {
 BOUNDS = {
     "pytorch": {
         "0.conv2d.kernel": 1 / math.sqrt(100),
-        "0.conv2d.bias": 1 / math.sqrt(100),
-        "2.dense.kernel": 1 / math.sqrt(320),
         "2.dense.bias": 1 / math.sqrt(320),
         "4.depthwise_conv2d.kernel": 1 / 3,
     },
@@ -38,12 +36,7 @@ BOUNDS = {
         "2.dense.bias": 0,
         "3.embedding.embeddings": 0.05,
     },
-    "xavier": {
-        "0.conv2d.kernel": math.sqrt(6 / (100 + 500)),
-        "0.conv2d.bias": 1 / math.sqrt(100),
-        "2.dense.kernel": math.sqrt(6 / 370),
-        "2.dense.bias": 1 / math.sqrt(320),
-    },
+    "xavier": {"2.dense.kernel": math.sqrt(6 / 370), "2.dense.bias": 1 / math.sqrt(320)},
 }
 
 
@@ -62,12 +55,6 @@ def test_values_fill_their_interval_and_batch_norm_starts_as_the_identity(initia
         assert np.array_equal(weights[f"1.batch_norm.{part}"], np.full(20, value, np.float32))
     if initializer != "keras":  # normal
         assert weights["3.embedding.embeddings"].std() == pytest.approx(1, rel=0.02)
-    # The interval is that which the framework's own layer fills.
-    if initializer == "pytorch":
-        own = nn.Linear(320, 50).weight.detach().numpy()
-    else:
-        own = np.asarray(keras.initializers.GlorotUniform(seed=1)((320, 50)))
-    assert np.abs(weights["2.dense.kernel"]).max() == pytest.approx(np.abs(own).max(), rel=0.01)
 
 
 def test_a_draw_is_a_function_of_seed_and_rule_alone():
@@ -124,7 +111,6 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
             nn.Sequential(*OF_TORCH),
             r"'1\.weight' belongs to GroupNorm",
         ),
-        (torch_weights.require_names, nn.MultiheadAttention(8, 2), "belongs to MultiheadAttention"),
         (
             keras_weights.require_names,
             keras.Sequential(OF_KERAS),
@@ -132,38 +118,11 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
         ),
         (jax_weights.require_names, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
     ],
-    ids=["torch", "torch attention", "keras", "flax"],
+    ids=["torch", "keras", "flax"],
 )
 def test_a_weight_without_a_canonical_name_is_refused(require, model, words):
     with pytest.raises(UserError, match=words):
         require(model)
-
-
-class Zebra(nnx.Module):
-    """Its attributes are not in the order of the alphabet."""
-
-    def __init__(self) -> None:
-        self.second = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
-        self.first = nnx.MultiHeadAttention(2, 4, decode=False, rngs=nnx.Rngs(0))
-
-
-def test_flax_layers_have_the_order_of_their_assignment_and_heads_are_one_axis():
-    shapes = {name: layout.shape for name, _, layout in jax_weights.entries(Zebra())}
-    assert shapes["0.dense.kernel"] == (3, 2)
-    assert {shapes[f"{index}.dense.kernel"] for index in range(1, 5)} == {(4, 4)}
-    assert shapes["4.dense.bias"] == (4,)
-    for _, variable, layout in jax_weights.entries(Zebra()):
-        values = np.random.default_rng(0).normal(size=layout.shape)
-        assert layout.native(values).shape == variable[...].shape
-        assert np.array_equal(layout.canonical(layout.native(values)), values)
-
-
-def test_keras_layers_inside_layers_are_named_and_heads_are_one_axis():
-    inputs = LAYERS.Input((5, 4))
-    inner = keras.Sequential([LAYERS.Dense(8), LAYERS.Dense(4)])
-    outputs = LAYERS.MultiHeadAttention(2, 2)(inner(inputs), inputs)
-    shapes = [shape for _, _, shape in keras_weights.entries(keras.Model(inputs, outputs))]
-    assert shapes == [(4, 8), (8,), (8, 4), (4,), *[(4, 4), (4,)] * 4]
 
 
 def test_a_norm_that_starts_at_zero_stays_there():
