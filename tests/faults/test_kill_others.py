@@ -1,6 +1,6 @@
 """Processes that are killed, stopped or absent: trainers, one of several workers, launchers, Snakemake.
 
-Other backends and moments are in tests/nightly/test_random_kills.py and test_stuck_ranks.py.
+More backends and moments are in tests/nightly/test_random_kills.py and test_stuck_ranks.py.
 """
 
 import os

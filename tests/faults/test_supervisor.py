@@ -3,14 +3,12 @@
 import socket
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 from workspace import run_python
 
 from paragone.base.errors import UserError
-from paragone.base.ranks import ALONE
 from paragone.workers import supervisor
 from paragone.workers.rendezvous import Rendezvous
 
@@ -69,25 +67,6 @@ def test_a_worker_that_fails_ends_all_with_their_helpers(capfd):
     assert len(pids) == 4
     left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     assert not psutil.wait_procs(left, 10)[1]
-
-
-def test_workers_meet_and_share_what_they_bring(tmp_path, monkeypatch):
-    meetings = []
-    for rank in range(3):
-        monkeypatch.setenv("RANK", str(rank))
-        meetings.append(Rendezvous(tmp_path, 3, timeout=10))
-    monkeypatch.delenv("RANK")
-    with ThreadPoolExecutor(3) as pool:
-        worlds = list(pool.map(Rendezvous.join, meetings))
-    assert [(world.rank, world.local_rank, world.local_workers) for world in worlds] == [
-        (rank, rank, 3) for rank in range(3)
-    ]
-    assert {world.addresses for world in worlds} == {worlds[0].addresses}
-    assert worlds[0].on_one_host
-    assert len(set(worlds[0].addresses)) == 3
-    # Alone: NCCL applies the limit to a group of one, and at 0 s its first operation would end the process.
-    assert Rendezvous(None, workers=1, timeout=7).join().timeout == 7
-    assert ALONE.timeout > 0
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,7 @@
 import itertools
 import os
 import random
-import signal
 import subprocess
-import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,47 +17,27 @@ from workspace import CELLS, environment, succeed, train_command
 from paragone.records import record, run_metrics
 
 KILLS = 4  # of each cell
-MARK = "PARAGONE_TEST_MARK"  # in the environment of all processes that a test starts
 ALL_CELLS = [*CELLS, ("torch-compile", 1), ("keras-fit", 2)]
-
-
-def marked(mark: str) -> list[psutil.Process]:
-    """The living processes that a test has started."""
-    living = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
-                living.append(process)
-    return living
-
-
-def none_left(mark: str) -> bool:
-    end = time.monotonic() + 20
-    while left := marked(mark):
-        if time.monotonic() > end:
-            return False
-        psutil.wait_procs(left, timeout=1)
-    return True
 
 
 def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> bool:
     """Start a run and kill launcher, a worker or all of it after `seconds`; False if it had ended."""
-    mark = uuid.uuid4().hex
     with (
         open(log, "a") as out,
-        subprocess.Popen(line, env=environment(**{MARK: mark}), stdout=out, stderr=out) as run,
+        subprocess.Popen(line, env=environment(), stdout=out, stderr=out) as run,
     ):
         try:
             run.wait(seconds)
             return False
         except subprocess.TimeoutExpired:
-            workers = [process.pid for process in marked(mark) if process.ppid() == run.pid]
-            victims = [[run.pid], [draw.choice(workers or [run.pid])], [run.pid, *workers]]
-            for pid in draw.choice(victims):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            launcher = psutil.Process(run.pid)
+            family, workers = launcher.children(recursive=True), launcher.children()
+            victims = [[launcher], [draw.choice(workers or [launcher])], [launcher, *workers]]
+            for process in draw.choice(victims):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
             run.wait(60)
-    assert none_left(mark)
+    assert not psutil.wait_procs(family, 20)[1]
     return True
 
 

@@ -36,12 +36,6 @@ def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
 
 
 @pytest.fixture(scope="session")
-def stand_ins_in_one_folder(stand_ins, tmp_path_factory) -> list[Arrays]:
-    """The `stand_ins`, in one data folder."""
-    return linked(stand_ins, tmp_path_factory.mktemp("stand_ins_in_one_folder"))
-
-
-@pytest.fixture(scope="session")
 def references(data_of, in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
     """The reference's probe of a workload; deep and other ones are made together, once for all processes."""
     known = {name for name, block in CONFIG["workloads"].items() if block["dataset"] in data_of}

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 import torchvision
+from parity.conftest import linked
 from parity.probing import judge, observe
 from workspace import CONFIG, EXAMPLES, OF_EXAMPLES, ROOT
 
@@ -20,14 +21,14 @@ SMALL = {
 }
 
 
-def test_every_framework_passes(stand_ins_in_one_folder, tmp_path, monkeypatch):
+def test_every_framework_passes(stand_ins, tmp_path, monkeypatch):
     folders = (str(ROOT / "examples" / name) for name in EXAMPLES)
     monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(folders))
     workloads = {
         name: block | {"model": block["model"] | SMALL[name]} for name, block in OF_EXAMPLES.items()
     }
     config = CONFIG | {"workloads": CONFIG["workloads"] | workloads}
-    given = ([*workloads], stand_ins_in_one_folder, tmp_path, config)
+    given = ([*workloads], linked(stand_ins, tmp_path), tmp_path, config)
     with ThreadPoolExecutor(2) as pool:
         [*pool.map(lambda name: observe(name, *given), [*BACKENDS, "reference"])]
     for name in workloads:

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from parity.probing import probe_command
-from torch._inductor.cpu_vec_isa import VecAVX2, VecISA
 from workspace import CONFIG, call
 
 from paragone.config.expand import probe
-from paragone.engines import torch_compile
 
 pytestmark = pytest.mark.full
 
@@ -29,15 +27,3 @@ def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):
     step.write_bytes(step.read_bytes()[:100])
     assert computed("second") == first
     assert {*folder.glob("paragone-*/programs/*/*-cache")} == kept
-
-
-def test_vector_instructions_that_work_are_tried_once(tmp_path, monkeypatch):
-    asked: list[str] = []
-    monkeypatch.setattr(
-        torch_compile, "_CHECK", lambda isa, code: not asked.append(code) and code == "works"
-    )
-    monkeypatch.setattr(VecISA, "check_build", VecISA.check_build)
-    torch_compile.remember_checks(tmp_path)
-    found = [VecAVX2().check_build(code) for code in ("works", "fails") * 2]
-    assert found == [True, False] * 2
-    assert asked == ["works", "fails", "fails"]

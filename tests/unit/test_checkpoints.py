@@ -1,8 +1,6 @@
 """Checkpoints appear whole or not at all, and one process at a time owns them."""
 
-import errno
 import os
-import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 
@@ -67,20 +65,6 @@ def test_the_newest_two_are_kept_and_the_last_is_taken_by_the_next_process(tmp_p
     saved = reopened(other, tmp_path).last(dict)
     assert (saved.epoch, saved.progress) == (10, {"epochs": [10]})
     assert (saved.folder / "state").read_text() == "10"
-
-
-def test_failed_write_leaves_the_checkpoint_before(tmp_path, checkpoints):
-    def full(folder):
-        (folder / "state").write_text("half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.raises(UserError, match=r"checkpoint of epoch 2 .* No space left .* run again"):
-        checkpoints.save(2, full, {})
-    assert not list(tmp_path.glob("*/unfinished-*")), "what is half written takes room"
-    checkpoints = reopened(checkpoints, tmp_path)
-    assert checkpoints.last(dict).epoch == 1
-    checkpoints.save(2, write("second"), {})
-    assert (checkpoints.last(dict).folder / "state").read_text() == "second"
 
 
 def test_a_full_memory_while_it_is_written_is_no_full_disk(checkpoints):
@@ -169,29 +153,3 @@ def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
     assert checkpoints.last(dict).epoch == 1
     checkpoints.save(2, lambda folder: None, {})
     assert not list(checkpoints.last(dict).folder.glob("state"))
-
-
-def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, checkpoints, monkeypatch):
-    checkpoints.save(2, write("second"), {})
-
-    def end(folder, **_):
-        if folder.name.startswith("epoch-"):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("paragone.training.checkpoints.shutil.rmtree", end)
-    with pytest.raises(KeyboardInterrupt):
-        checkpoints.save(3, write("third"), {})
-    assert reopened(checkpoints, tmp_path).last(dict).epoch == 3
-
-
-def test_a_second_owner_is_refused_by_name_until_the_first_ends(tmp_path):
-    """That a lock ends with its process: test_files_and_locks.py."""
-    held = Checkpoints(tmp_path, "context")
-    assert (tmp_path / "lock").read_text().split()[1] == str(os.getpid())
-    holder = f"process {os.getpid()} on {socket.gethostname()} still trains"
-    for context in ("context", "another"):
-        with pytest.raises(UserError, match=holder) as caught:
-            Checkpoints(tmp_path, context)
-        assert str(tmp_path) in str(caught.value)
-    held.remove()
-    assert not tmp_path.exists()

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from data_programs import CONFIG_DATA
-from workspace import ROOT, UNREACHABLE, call, job, make_spec, refused, run_python
+from workspace import UNREACHABLE, call, command, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
@@ -49,30 +48,16 @@ np.savez(sys.argv[2], images=images, logits=loaded(images, training=False).numpy
 """
 
 
-def provide(
-    to: Path, mirrors: str | Path = "", path: str = "", **settings: object
-) -> subprocess.CompletedProcess:
-    """Run scripts/fetch.py, which reaches no official address, with `path` as Python's."""
+def provide(to: Path, mirrors: str | Path = "", **settings: object) -> subprocess.CompletedProcess:
+    """Run scripts/fetch.py, which reaches no official address."""
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
-    # As a program it would not have the path.
-    program = f"import sys; sys.path[:0] = {[str(ROOT / 'scripts'), path]}; import fetch; "
-    keys = {"model": MODEL, "data": data, "source": to / "weights.json"}
-    line = [sys.executable, "-c", f"{program}fetch.main()", *job(**keys)]
+    line = command("fetch", model=MODEL, data=data, source=to / "weights.json")
     variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": ""}
     return call(line, PARAGONE_MIRRORS=str(mirrors), **variables)
 
 
 def described(to: Path) -> dict:
     return json.loads((to / "weights.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def no_keras(tmp_path_factory) -> str:
-    """An import path on which TensorFlow and Keras cannot be imported."""
-    folder = tmp_path_factory.mktemp("no_keras")
-    for name in ("keras", "tensorflow"):
-        (folder / f"{name}.py").write_text(f"raise AssertionError('{name} was imported')\n")
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +86,8 @@ def converted(published, listed, tmp_path_factory) -> Path:
     return to
 
 
-def test_without_the_file_random_weights_are_drawn(tmp_path, published, listed, no_keras):
-    done = provide(tmp_path, path=no_keras)
+def test_without_the_file_random_weights_are_drawn(tmp_path, published, listed):
+    done = provide(tmp_path)
     assert done.returncode == 0, done.stderr
     (notice,) = done.stderr.splitlines()
     assert notice.startswith(f"NOTICE: RANDOM INITIAL WEIGHTS in place of ImageNet's for {MODEL}")
@@ -115,15 +100,15 @@ def test_without_the_file_random_weights_are_drawn(tmp_path, published, listed, 
     expected = draw(shapes, "keras", SPEC.seed)
     assert all((weights[name] == values).all() for name, values in expected.items())
     # Synthetic data do not look for the file.
-    done = provide(tmp_path, published, path=no_keras, source="synthetic", **listed)
+    done = provide(tmp_path, published, source="synthetic", **listed)
     assert done.returncode == 0, done.stderr
     assert described(tmp_path)["initializer"] == "keras"
 
 
-def test_no_file_of_the_listed_content_never_falls_back(tmp_path, published, no_keras):
+def test_no_file_of_the_listed_content_never_falls_back(tmp_path, published):
     """No file at all, none that is listed, another content, and right content of no model."""
     words = f"no ImageNet weights of {MODEL}", "storage.googleapis.com", "data.source"
-    refused(provide(tmp_path, path=no_keras, source="real"), *words)
+    refused(provide(tmp_path, source="real"), *words)
     done = provide(tmp_path, published, source="real", pretrained={})
     refused(done, "data.pretrained.mobilenet-v2 lists no file")
     done = provide(tmp_path, published, source="auto")
@@ -161,10 +146,10 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
         initial({**shapes, last: (2,)}, SPEC, pretrained)
 
 
-def test_second_call_does_nothing(converted, listed, no_keras):
+def test_second_call_does_nothing(converted, listed):
     before = (converted / "weights.json").read_bytes()
-    # Neither mirror nor network nor Keras: all that is needed is in the data folder.
-    done = provide(converted, path=no_keras, source="real", **listed)
+    # Neither mirror nor network: all that is needed is in the data folder.
+    done = provide(converted, source="real", **listed)
     assert done.returncode == 0, done.stderr
     assert (converted / "weights.json").read_bytes() == before
 

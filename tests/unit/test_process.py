@@ -145,19 +145,11 @@ def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, 
     return {f"{folder}memory.{name}": value for name, value in names.items()}
 
 
-def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, object]:
-    """Return the files of a memory group of cgroups version 1."""
-    stat = f"inactive_file 1\ntotal_inactive_file {cached * MIB}"
-    names = {"limit_in_bytes": limit * MIB, "usage_in_bytes": used * MIB, "stat": stat}
-    return {f"{folder}memory.{name}": value for name, value in names.items()}
-
-
 @pytest.mark.parametrize(
     ("membership", "files", "left"),
     [
         ("0::/job/step", second("job/step/", 100, 60, 10) | second("job/", "max", 0), 50),
         ("0::/", second("", 100, 60), 40),  # a container of its own name space
-        ("4:cpu:/\n3:memory:/job", first("memory/job/", 100, 70, 5) | first("memory/", 200, 90), 35),
         ("0::/job", second("job/", "max", 60), None),
         ("", {}, None),
     ],
@@ -173,7 +165,6 @@ def test_the_tightest_limit_counts(tree, membership, files, left):
     [
         ("0::/job", "job/memory.events", "oom 2\noom_kill 1", (1, 2)),
         ("0::/job", "job/memory.events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
-        ("3:memory:/job", "memory/job/memory.oom_control", "under_oom 0\noom_kill 3", (3, 0)),
         ("", "cpu.stat", "throttled_usec 5", (0, 0)),
     ],
 )

@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 import torch
-from make_records import make_record
 from sklearn.metrics import f1_score
 from workspace import make_spec, refusing
 
-from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec, Target
-from paragone.records.run_metrics import outcomes, time_to_target
-from paragone.records.run_record import RunRecord
 from paragone.tasks import CLASSIFICATION, KINDS, METRICS, MULTI_LABEL, Task, check_outputs
 from paragone.tasks.reference import counts, guessed, losses, scores, weights
 
@@ -76,35 +72,6 @@ def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
 def test_a_metric_that_a_task_lacks_is_refused(task, target, words):
     with refusing(words):
         of_task(task, target={**target, "patience": 1, "stop": False})
-
-
-def made_record(task: dict, target: dict, **data: float) -> dict:
-    record = make_record(epochs=3)
-    record["spec"]["workload"] |= {"task": task, "target": {**target, "patience": 1, "stop": False}}
-    for epoch, error in zip(record["epochs"], (8.0, 4.0, 2.0), strict=True):
-        for split in ("train", "test"):
-            del epoch[f"{split}_accuracy"]
-            epoch |= {f"{split}_loss": error**2, f"{split}_mae": error}
-    for split in ("train", "test"):
-        del record["data"][f"{split}_majority"]
-    record["data"] |= {"train_variance": 64.0, "test_variance": 16.0, **data}
-    return record
-
-
-def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
-    record = typed(RunRecord, made_record({"name": "regression"}, {"r2": 0.0}))
-    assert outcomes(record, record.epochs[2]) == {
-        "train_loss": 4.0,
-        "train_mae": 2.0,
-        "train_r2": 1 - 4 / 64,
-        "test_loss": 4.0,
-        "test_mae": 2.0,
-        "test_r2": 0.75,
-    }
-    found = time_to_target(record)
-    assert (found.metric, found.value, found.epoch) == ("r2", 0.0, 2)
-    with pytest.raises(ValueError, match=r"epochs\[0\]: has no train_accuracy"):
-        typed(RunRecord, made_record({"name": "language-modeling"}, {"loss": 1.0}))
 
 
 WEIGHTS = (0.5, 3.0, 0.0)

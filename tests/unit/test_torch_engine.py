@@ -85,19 +85,6 @@ def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
     assert np.array_equal(labels, copied[1])
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float64"])
-def test_layers_compute_in_the_precision_of_the_run(precision):
-    """The tests of first steps did not see a float32 run that computed in bfloat16, nor the reverse."""
-    spec, engine = changed(spec_of("batches"), precision=precision), Torch()
-    engine.build(spec, DATASET, 1)
-    seen = set()
-    for layer in engine.model:
-        layer.register_forward_hook(lambda _, inputs, output: seen.add(str(output.dtype)))
-    engine.forward(torch.zeros((4, *DATASET.train_inputs.shape[1:]), dtype=torch.uint8))
-    assert f"torch.{precision}" in seen
-    assert precision == "bfloat16" or len(seen) == 1
-
-
 def test_pinned_memory_is_of_cuda():
     with pytest.raises(Unavailable, match="not for cpu"):
         Torch().build(spec_of("pinned"), DATASET, 1)
