@@ -16,13 +16,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ |= {"PARAGONE_SHARED_CORES": "1", "OMP_WAIT_POLICY": "passive"}
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
-# What a process of pytest-xdist takes as a whole, if not a file; the last three: each test apart.
+# What a process of pytest-xdist takes as a whole, if not a file; where a pattern ends in `.*`, one test.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
     r"tests/(?:faults|nightly)/test_(?:kill|statuses|random|nasty|stuck|other)\w*\.py::.*",
     r"tests/parity/test_nightly\.py::(test_every_backend_passes)\[",  # one fixture probes all
-    r"tests/parity/test_(?:engines|first_steps|reference)\.py::.*",
-    r"tests/parity/test_(?:full|nightly)\.py::.*",
+    r"tests/parity/test_(?:engines|full|nightly)\.py::.*",
 )
 DATASETS = sorted({block.get("mirror", name) for name, block in CONFIG["datasets"].items()})
 

@@ -12,7 +12,6 @@ from privileged import needs_root
 from workspace import ROOT, UNREACHABLE, make_spec, succeed, train_command
 
 from paragone.base import processes
-from paragone.machine.process_entry import git_state
 
 pytestmark = pytest.mark.full
 
@@ -86,18 +85,6 @@ def test_a_user_without_name_and_home_has_both_in_a_worker():
     assert made["HOME"] == "/tmp/paragone-54321"
     assert Path(made["HOME"]).stat().st_mode & 0o777 == 0o700
     Path(made["HOME"]).rmdir()
-
-
-def test_the_commit_of_a_checkout_of_another_user_is_known(tmp_path):
-    needs_root("gives a folder to another user")
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
-        succeed([*git, *words], cwd=tmp_path)
-    for path in (tmp_path, *tmp_path.rglob("*")):
-        os.chown(path, 54_321, 54_321)
-    state = git_state(tmp_path)
-    assert state is not None
-    assert not state.dirty
 
 
 def test_blocks_longer_than_an_argument_reach_the_programs(checkout):

@@ -13,7 +13,6 @@ from workspace import (
     changed,
     make_spec,
     memory_limited,
-    small_copy,
     succeed,
     train_command,
 )
@@ -86,31 +85,7 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
     assert "C++ compiler" in made.reason
 
 
-TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
-LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
-
-
-@TOO_LARGE
-def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
-    """The feature maps of 8,000 images take several times the limit."""
-    arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)
-    spec = make_spec(
-        "wide-resnet", "tensorflow-mirrored", global_batch=8_000, epochs=2, steps_per_epoch=1
-    )
-    with memory_limited(LIMIT):
-        printed = succeed(train_command(spec, arrays, tmp_path, "launch"))
-    made = record.read(tmp_path / "record.json")
-    # TensorFlow aborts where it lacks memory for small objects of its own.
-    assert made.status in {"out_of_memory", "crashed"}
-    assert made.reason
-    assert made.epochs == []
-    if made.status == "out_of_memory":
-        assert made.reason in printed
-        assert made.clocks.cold.compilation > 0
-    assert predicted(tmp_path) == 0
-
-
-@TOO_LARGE
+@pytest.mark.injects("a batch too large for the memory")
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):

@@ -1,12 +1,10 @@
 """What `make test-all` tests on more backends; the tests are those of the other files."""
 
 import pytest
-from parity.test_engines import test_an_engine_keeps_its_contract
-from parity.test_first_steps import (
+from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
+    test_an_engine_keeps_its_contract,
     test_class_weights_are_averaged_over_the_global_batch,
-)
-from parity.test_reference import (
     test_every_protocol_passes,
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason,
     test_every_wrong_engine_is_refused_for_its_reason,

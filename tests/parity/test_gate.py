@@ -1,7 +1,7 @@
 """The parity gate through its programs: every backend passes, every workload; more in test_nightly.py.
 
 What others show is left out: pipeline/test_smoke.py fashion-cnn on seven backends, other workloads
-on PyTorch, DDP or TensorFlow; test_first_steps*.py the backends of several workers.
+on PyTorch, DDP or TensorFlow; test_engines.py the backends of several workers.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from parity.probing import judge, probe_command
-from workspace import CONFIG, Arrays, call, changed, refused, succeed
+from workspace import CONFIG, Arrays, call, changed, succeed
 
 from paragone.config.expand import probe
 from paragone.parity import compare
@@ -18,14 +18,6 @@ def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
     """The command that probes `SPEC` with changes of its workload, by names of outputs."""
     specs = [changed(SPEC, each) for each in workloads.values()]
     return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
-
-
-def test_a_probe_of_other_data_or_outputs_is_refused(fashion, tmp_path):
-    """Missing data are tested in faults/test_messages.py."""
-    other = probes(fashion, tmp_path, first={}, second={"dataset": "reuters"})
-    refused(call(other), "manifests", "'reuters'")
-    refused(call(probe_command([SPEC], [fashion], [])), "outputs: 0 for 1 specs")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):

@@ -2,17 +2,15 @@
 
 import pytest
 from parity.probing import judge, probe_command
-from parity.test_engines import test_an_engine_keeps_its_contract
-from parity.test_first_steps import (
+from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
     test_a_wrong_engine_of_several_replicas_is_refused,
-)
-from parity.test_gate import WORKLOADS, probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
-from parity.test_reference import (
+    test_an_engine_keeps_its_contract,
     test_every_protocol_passes,
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason,
     test_every_wrong_engine_is_refused_for_its_reason,
 )
+from parity.test_gate import WORKLOADS, probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
 from workspace import CONFIG, succeed
 
 from paragone.config.expand import probe

@@ -15,7 +15,7 @@ import pytest
 from make_processes import make_activity
 from make_records import make_record, typed
 from msgspec.structs import replace
-from privileged import memory_group
+from privileged import memory_group, needs_root
 from workspace import ROOT, call, run_python, succeed, write_files
 
 from paragone.machine import accelerators, hardware, limits, process_entry
@@ -92,6 +92,10 @@ def test_git_state(tmp_path, monkeypatch):
     (tmp_path / "results.txt").write_text("not tracked")
     assert git_state(tmp_path).dirty is False
     (tmp_path / "code.py").write_text("2")
+    assert git_state(tmp_path) == GitState(head, dirty=True)
+    needs_root("gives a folder to another user")
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 54_321, 54_321)
     assert git_state(tmp_path) == GitState(head, dirty=True)
 
 
