@@ -1,7 +1,6 @@
 """Mistakes of users: one line that says what is wrong, status 1, and no output file."""
 
 import re
-import shutil
 
 import pytest
 from parity.probing import probe_command
@@ -60,21 +59,3 @@ def test_a_wrong_specification(small, tmp_path, spec, words):
 def test_several_workers_need_the_launcher_and_several_hosts_slurm(small, tmp_path, options, words):
     program = "launch" if options else "train"
     refuses(train_command(DDP, small, tmp_path, program, **options), tmp_path, *words)
-
-
-def test_truncated_array_through_the_workflow(checkout, small):
-    """The message reaches the terminal, not only the log, and its remedy is a folder to delete."""
-    made = checkout()
-    made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 1}, steps_per_epoch=1)
-    shutil.copytree(small.folder, made / "data")
-    target = made / "results/data/fashion_mnist"
-    target.mkdir(parents=True)
-    shutil.copyfile(small.manifest, target / "manifest.json")
-    (array,) = (made / "data").glob("arrays/*/test_labels.npy")
-    array.write_bytes(array.read_bytes()[:-1])
-    probe = "results/parity/fashion-cnn/torch.npz"
-    printed = made.snakemake(probe, "--cores", "1", "--allowed-rules", "probe", status=1)
-    assert "Traceback" not in printed
-    for word in ("error: ", array.name, "delete the folder results/data/fashion_mnist"):
-        assert word in printed
-    assert not (made / probe).exists()

@@ -274,19 +274,6 @@ def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
     assert first.since(first.mark())[0].run >= 0
 
 
-def test_shares_are_of_all_windows_together():
-    """Hosts have no other load, another process, or a hypervisor that takes a core away."""
-    windows = [
-        Activity(**make_activity(1.0, others=0.0)),
-        Activity(**make_activity(3.0, others=0.2)),
-        Activity(**make_activity(1.0, others=0.0, stolen=0.5)),
-    ]
-    assert other_cpu_share(windows[:1]) == 0
-    assert other_cpu_share(windows[:2]) == pytest.approx(1.2 / 8)
-    assert other_cpu_share(windows[2:]) == pytest.approx(0.5 / 2.5)
-    assert other_cpu_share([]) is None
-
-
 def test_throttling_by_heat_is_read_where_the_kernel_counts_it(tmp_path):
     assert heat_throttles(heat_files(tmp_path)) is None
     for core, count in enumerate((3, 4)):
