@@ -110,27 +110,28 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     assert not (killed / "record.json").exists()
     output = succeed(line)
 
-    undisturbed, resumed = record.read(whole / "record.json"), record.read(killed / "record.json")
-    alike(undisturbed, resumed)
-    assert undisturbed.model.final_weights != undisturbed.model.initial_weights
-    with np.load(whole / "predictions.npz") as first, np.load(killed / "predictions.npz") as second:
-        assert all(np.array_equal(first[name], second[name]) for name in first.files)
+    resumed = ended_alike(whole, killed)
+    assert resumed.model.final_weights != resumed.model.initial_weights
     first, second = resumed.processes[0], resumed.processes[-1]
     assert len(resumed.processes) == 2 * spec.workers
     assert first.first_epoch == 1 < second.first_epoch <= EPOCHS
     assert first.started < first.ended < second.started
     assert len(first.epochs) == second.first_epoch - 1
     assert f"resumed after epoch {second.first_epoch - 1}" in output
-    assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
 
 
-def alike(first: RunRecord, second: RunRecord) -> None:
-    """Assert that two records are those of the same run but for clocks, and that the second is valid."""
+def ended_alike(whole: Path, again: Path) -> RunRecord:
+    """Assert that two folders have the same run but for clocks, and nothing else; its valid record."""
+    first, second = (record.read(folder / "record.json") for folder in (whole, again))
     assert (second.run, second.model) == (first.run, first.model)
     for measured, again in zip(first.epochs, second.epochs, strict=True):
         for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
             assert getattr(again, key) == getattr(measured, key)
     assert not broken(second, compliance.INVALID)
+    predicted = [np.load(folder / "predictions.npz") for folder in (whole, again)]
+    assert all(np.array_equal(*(each[name] for each in predicted)) for name in predicted[0])
+    assert sorted(path.name for path in again.iterdir()) == ["predictions.npz", "record.json"]
+    return second
 
 
 def broken(made: RunRecord, *severities: str) -> set[str]:

@@ -16,7 +16,7 @@ from paragone.base import plugin_folders
 from paragone.config.run_spec import Tuned
 from paragone.records.record import read_contests
 
-REPETITIONS = 1
+REPETITIONS = 10
 pytestmark = pytest.mark.alone
 SLOW = '''"""{name}, which sleeps for a twentieth of each step if `SHARE` is 0.05."""
 import time
@@ -57,7 +57,7 @@ def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: fl
     spec = make_spec("fashion-cnn", backend, global_batch=128, **tuned)
     copy = changed(spec, backend={"name": "again", "engine": "again"})
     proven = {("fashion-cnn", name): True for name in (backend, "again")}
-    block = {**CONFIG["contest"], "contests": 3, "minutes": 2, "rounds": 2, "window_seconds": 0.1}
+    block = {**CONFIG["contest"], "contests": 30, "minutes": 8}
     found = []
     for number in range(REPETITIONS):
         results = folder / str(number)

@@ -7,10 +7,9 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
-from faults.killing import alike
+from faults.killing import ended_alike
 from nightly.conftest import random_spec
 from workspace import CELLS, environment, succeed, train_command
 
@@ -47,8 +46,7 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell):
     """Each run is killed and started again until it ends."""
     spec, whole = random_spec(*cell), tmp_path / "whole"
     succeed(train_command(spec, tiny, whole, "launch"), timeout=600)
-    expected = record.read(whole / "record.json")
-    seconds = run_metrics.end_to_end(expected)
+    seconds = run_metrics.end_to_end(record.read(whole / "record.json"))
     shared = set(os.listdir("/dev/shm"))
     kills = 0
     for seed in itertools.count():
@@ -59,10 +57,7 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell):
             if (killed / "record.json").exists():
                 break
         succeed(line, timeout=600)
-        alike(expected, record.read(killed / "record.json"))
-        predicted = [np.load(folder / "predictions.npz") for folder in (whole, killed)]
-        assert all(np.array_equal(*(each[name] for each in predicted)) for name in predicted[0])
-        assert {path.name for path in killed.iterdir()} == {"predictions.npz", "record.json"}
+        ended_alike(whole, killed)
         if kills == KILLS:
             break
     assert set(os.listdir("/dev/shm")) <= shared
