@@ -124,9 +124,9 @@ def ended_alike(whole: Path, again: Path) -> RunRecord:
     """Assert that two folders have the same run but for clocks, and nothing else; its valid record."""
     first, second = (record.read(folder / "record.json") for folder in (whole, again))
     assert (second.run, second.model) == (first.run, first.model)
-    for measured, again in zip(first.epochs, second.epochs, strict=True):
+    for measured, repeated in zip(first.epochs, second.epochs, strict=True):
         for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
-            assert getattr(again, key) == getattr(measured, key)
+            assert getattr(repeated, key) == getattr(measured, key)
     assert not broken(second, compliance.INVALID)
     predicted = [np.load(folder / "predictions.npz") for folder in (whole, again)]
     assert all(np.array_equal(*(each[name] for each in predicted)) for name in predicted[0])
