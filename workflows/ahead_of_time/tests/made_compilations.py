@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ahead_of_time.records import Compilation
+from ahead_of_time.records import Compilation, MeasuredStep
 
 DEVICE = {
     "name": "made",
@@ -56,3 +56,19 @@ def refused(status: str, reason: str) -> Compilation:
     """A record without numbers."""
     record = compilation()
     return msgspec.structs.replace(record, status=status, reason=reason, seconds=None, cost=None)
+
+
+def over(devices: int, batch: int) -> Compilation:
+    """The record of so many devices: FLOP and traffic divide, the all-reduce does not."""
+    collectives = [{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}]
+    cost = {"memory_traffic": 1e5 * batch / devices, "collectives": collectives, "flop": None}
+    return compilation(step={"devices": devices, "global_batch": batch}, cost=cost)
+
+
+def measured() -> MeasuredStep:
+    """0.25 GFLOP and 100 MB in each step of 40 ms; 100 GFLOP/s, memory of 10 GB/s."""
+    step, cost = {**STEP, "devices": 1, "global_batch": 125}, {**COST, "collectives": []}
+    speeds = {"product": {"amount": 1e10, "runs": [0.1, 0.2, 0.1]}}
+    speeds |= {"triad": {"amount": 1e9, "runs": [0.1, 0.1, 0.1]}}
+    record = {"step": step, "cost": cost, "calls": 5, "runs": [0.2, 0.2, 0.2], **speeds}
+    return msgspec.convert(record, MeasuredStep)

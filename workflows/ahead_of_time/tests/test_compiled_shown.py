@@ -7,8 +7,7 @@ import matplotlib.pyplot as plt
 import msgspec
 import pandas as pd
 import pytest
-from made_compilations import refused
-from test_compiled import measured, over
+from made_compilations import measured, over, refused
 from workspace import FOLDERS
 
 import show
@@ -48,9 +47,8 @@ def test_each_is_the_same_bytes_again_and_says_that_nothing_ran(tmp_path, kind, 
     files = shown(tmp_path, kind, name, all_records())
     first = [path.read_bytes() for path in files]
     assert first == [path.read_bytes() for path in shown(tmp_path, kind, name, all_records())]
-    text = files[kind == "tables"].read_text()  # each text of an SVG file is a comment in it
-    assert "NOT RUN" in text
-    assert "[4, 4]" in text  # the measured step over its bound; lines are cut anywhere
+    # Each text of an SVG file is a comment in it.
+    assert "NOT RUN" in files[kind == "tables"].read_text()
 
 
 def test_the_figure_of_bounds_has_published_times_and_what_was_not_compiled(tmp_path):
@@ -60,8 +58,6 @@ def test_the_figure_of_bounds_has_published_times_and_what_was_not_compiled(tmp_
     assert published["seconds"].tolist() == [pytest.approx(269 / 2900)]
     assert published["place"].tolist() == ["fashion-cnn, batch 1,024: 8 made devices"]
     assert rows.loc[rows["status"] == "refused", "seconds"].isna().all()
-    of_eight = rows[(rows["place"] == published["place"].iloc[0]) & rows["binds"].astype(bool)]
-    assert of_eight["part"].tolist() == ["arithmetic"]
 
 
 def test_tables_have_verdicts_and_refusals(tmp_path):
@@ -70,8 +66,6 @@ def test_tables_have_verdicts_and_refusals(tmp_path):
     assert "refused by the compiler: no such TPU" in markdown.read_text()
     csv, *_ = shown(tmp_path, "tables", "published_bounds", all_records())
     assert pd.read_csv(csv)["verdict"].tolist() == ["lower bound, compiled, not run"]
-    csv, *_ = shown(tmp_path, "tables", "published_bounds", [])
-    assert pd.read_csv(csv)["verdict"].tolist() == ["no bound"]
 
 
 def test_without_several_numbers_of_devices_there_is_one_message(tmp_path, capsys):

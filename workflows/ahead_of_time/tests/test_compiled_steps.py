@@ -75,7 +75,6 @@ def test_what_a_compiler_refuses_is_one_line_in_the_record(tmp_path):
     record = compiled("jax", msgspec.structs.replace(GPU, devices=8, device=uncached), tmp_path)
     if GPU_REQUIRED or installed("jax-cuda12-plugin"):
         assert (record.status, record.reason) == ("compiled", "")
-        assert record.cost.memory_traffic > 0
         assert record.cost.flop is None  # this compiler counts nothing
     else:
         assert record.status == "no_compiler"

@@ -27,12 +27,6 @@ def test_it_has_what_is_judged_at_the_published_protocol():
     assert "20 runs of fashion-conv on torch, 5 epochs each" in sentences[0]
 
 
-def test_what_no_experiment_of_the_paper_trains_has_no_spread():
-    config, _ = spread_config({"papers": ["nanogpt"]})
-    (block,) = config["experiments"].values()
-    assert [row["workload"] for row in block["matrix"]] == ["nanogpt-cpu"]
-
-
 def test_a_bound_has_a_spread_and_seconds_have_none():
     config, _ = spread_config({"papers": ["pytorch-xla-colab"], "seeds": 6})
     (block,) = config["experiments"].values()
@@ -41,10 +35,9 @@ def test_a_bound_has_a_spread_and_seconds_have_none():
         spread_config({"papers": ["nvidia-batch-size-lab"]})
 
 
-@pytest.mark.parametrize("seeds", [2, "many"])
-def test_too_few_seeds_are_refused(seeds):
+def test_too_few_seeds_are_refused():
     with pytest.raises(UserError, match=r"seeds: .* is not a whole number of 3 or more"):
-        spread_config({"papers": PAPERS, "seeds": seeds})
+        spread_config({"papers": PAPERS, "seeds": 2})
 
 
 def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
