@@ -4,7 +4,6 @@ import copy
 import json
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 import tensorflow_datasets as tfds
 import yaml
@@ -12,10 +11,7 @@ from data_programs import DATASETS, NPZ
 from snakemake.utils import update_config
 from workspace import CONFIG, DEFAULTS, ROOT, make_spec, put
 
-from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config import schema
-from paragone.config.engines import ENGINES
 from paragone.config.read import merged, read
 from paragone.config.validate import validate
 from paragone.models import create_model
@@ -48,13 +44,6 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
     assert config != CONFIG
 
 
-def test_every_block_of_the_schema_is_closed_but_what_plugins_fill():
-    types = [each for each in vars(schema).values() if isinstance(each, type)]
-    blocks = [each for each in types if issubclass(each, msgspec.Struct) and each.__struct_fields__]
-    closed = {each for each in blocks if each.__struct_config__.forbid_unknown_fields}
-    assert {each.__name__ for each in {*blocks} - closed} == {"DatasetBlock", "Model", "Optimizer"}
-
-
 # A path of the config, what it cannot have, and words of the message, which also names the path or the block.
 MOMENTS = {"beta_1": 0.9, "beta_2": 0.9, "epsilon": 1.0}
 KERAS_2 = {"name": "nadam", **MOMENTS, "rule": "keras-2"}
@@ -64,7 +53,6 @@ MISTAKES = [
     ("workloads.fashion-conv.optimizer.replica", 1, "'replica'", "known keys are", "epsilon"),
     (f"{CONV}.matrix.0.replica", 1, "'replica'", "known keys are", "replicas"),
     ("backends.-/up", CONFIG["backends"]["torch"]),
-    ("experiments.-/up", CONFIG["experiments"]["one_device"]),
     ("seed", -1, "seed: -1", "a whole number >= 0"),
     ("baseline", "torhc", "'torhc'", "torch-ddp"),
     ("primary.experiment", "no_such", "no_such", "one_device"),
@@ -88,12 +76,7 @@ MISTAKES = [
     (f"{CNN}.learning_rate.base", "1e-7", "1e-7", "write the number 1.0e-07"),
     (f"{CNN}.learning_rate.schedule", {"name": "exponential"}, "rate", "add it"),
     (f"{CNN}.learning_rate.schedule", {"name": "cosine", "rate": 0.9}, "rate", "leave it out"),
-    (f"{CNN}.learning_rate.schedule", {"name": "polynomial"}, "polynomial"),
-    (
-        f"{CNN}.learning_rate",
-        {"base": 1.0, "decay": [{"after": 3, "factor": 0.1}, {"after": 1, "factor": 0.5}]},
-        "order them",
-    ),
+    (f"{CNN}.learning_rate.decay", [{"after": n, "factor": 0.1} for n in (3, 1)], "order them"),
     (f"{CNN}.global_batch", 8, "both global_batch and"),
     (f"{CNN}.input.std", 0, "std: 0: expected a number > 0"),
     (f"{CNN}.input.mean", "0.5", "write it without quotes"),
@@ -133,11 +116,8 @@ def test_impossible_value(path, value, words):
     [
         ("backends: {2024: {}}", ["backends: ", "2024", "in quotes"]),
         ("experiments: {on: {}}", ["experiments: ", "true", "in quotes"]),
-        ("null: 1", ["config: ", "null", "in quotes"]),
-        ("workloads: {2024-01-01: {}}", ["workloads: ", "2024-01-01", "in quotes"]),
         ("contest: {minutes: .nan}", ["contest.minutes: nan", "finite"]),
         ('only: ["\\ud800"]', ["only.0", "half of a character"]),
-        ("workloads: {wide-resnet: {model: {width: -.inf}}}", ["wide-resnet.model.width: -inf"]),
         ("contest: {minutes: 1e-2}", ["contest.minutes", "write the number 0.01"]),
         ("matmul: {title: 2024-01-01}", ["matmul.title", "2024-01-01", "in quotes"]),
         ("matmul: {titel: x}", ["matmul: 'titel'", "did you mean 'title'?"]),
@@ -151,11 +131,6 @@ def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
         assert word in found
 
 
-def test_every_engine_has_a_row():
-    files = (plugins.LIBRARY / "engines").glob("[!_]*.py")
-    assert {*ENGINES} == {file.stem for file in files if "\nENGINE = " in file.read_text()}
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -164,14 +139,11 @@ def test_every_engine_has_a_row():
         (b"a: [1, 2\nb: 3\n", ["line 2"]),
         (b"- a\n- b\n", ["not a mapping"]),
         (b"a: 1\nb:\n  off: 2\n", ["(line 3): the key off is read as no text; write it in quotes"]),
-        (b"7: 1\n", ["the key 7 "]),
-        (b"a: {2025-12-31: 1}\n", ["the key 2025-12-31 "]),
         (b"a: 1\nb: 2\na: 3\n", ["(line 3): the key a is there twice"]),
         (b"a:\n\tb: 1\n", ["(line 2)", "tab in the place of spaces"]),
         (b"a: 017\n", ["017 is read as 15; write that, or the text in quotes"]),
         (b"a: 2:30.5\n", ["2:30.5 is read as 150.5;"]),
         (b"a: !!python/name:os.system x\n", ["line 1"]),
-        (b"a: 1\n---\na: 2\n", ["line 2"]),
     ],
 )
 def test_unreadable_yaml_is_one_message(tmp_path, content, words):
@@ -191,11 +163,6 @@ def test_what_is_usual_in_yaml_is_read(tmp_path):
     assert read(path) == {"a": a, "d": {"b": -1000, "c": 31}, "e": "017", "on": 1500.0}
     path.with_suffix(".json").write_text('{\n\t"a": {"b": 1}\n}')
     assert read(path.with_suffix(".json")) == {"a": {"b": 1}}
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"none\.yaml: cannot be read"):
-        read(tmp_path / "none.yaml")
 
 
 def test_an_overlay_wins_at_any_depth():
@@ -234,14 +201,11 @@ def test_official_checksums_are_those_of_tensorflow_datasets(dataset):
     }
 
 
-@pytest.mark.parametrize(
-    ("workload", "vocabulary", "words"),
-    [
+def test_numbers_are_scaled_and_words_are_not():
+    for workload, vocabulary, reason in (
         ("reuters-cnn", None, "input: is missing, and data set mine holds numbers"),
         ("fashion-cnn", 100, "input: data set mine holds indices of words"),
-    ],
-)
-def test_numbers_are_scaled_and_words_are_not(workload, vocabulary, words):
-    mine = SimpleNamespace(name="mine", vocabulary=vocabulary)
-    with pytest.raises(UserError, match=f"workloads.{workload}.{words}"):
-        create_model({}, make_spec(workload, "torch"), mine)
+    ):
+        mine = SimpleNamespace(name="mine", vocabulary=vocabulary)
+        with pytest.raises(UserError, match=f"workloads.{workload}.{reason}"):
+            create_model({}, make_spec(workload, "torch"), mine)

@@ -27,8 +27,6 @@ from workspace import make_spec
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files
-from paragone.data import drawable, forms, serializer
-from paragone.data.forms import ARRAYS, WHOLE, WORDS, ExampleStream, Raw
 from paragone.data.words import split
 from paragone.models import check_shape
 from paragone.records.data_summary import DataSummary
@@ -207,8 +205,7 @@ def test_deep_gray():
 def test_deep_color():
     import tensorflow as tf
 
-    color = RANDOM.integers(0, 4096, (8, 8, 3)).astype(np.uint16)
-    folder(tf.io.encode_png(color).numpy())
+    folder(tf.io.encode_png(RANDOM.integers(0, 4096, (8, 8, 3)).astype(np.uint16)).numpy())
     wrong(PNG, "color of 16 bits")
 
 
@@ -264,14 +261,22 @@ def test_empty_class():
     folder(NOISE)
     Path("set/c").mkdir()
     wrong(PNG, "set/c: has no image")
-    pictures(Path("above/set"), {"a": (0, 0, 0), "b": (0, 0, 0)})
-    wrong(PNG | {"path": "above"}, "`path: above/set`")
 
 
-def test_split_folders():
+def test_folders_that_are_no_classes():
     for name in ("Train", "val", "test"):
         pictures(Path("set", name), {"a": (0, 0, 0), "b": (0, 0, 0)})
     wrong(PNG, "`path: {train: set/Train, test: set/test}`")
+    pictures(Path("above/set"), {"a": (0, 0, 0), "b": (0, 0, 0)})
+    wrong(PNG | {"path": "above"}, "`path: above/set`")
+    pictures(Path("one"), {"a": (0, 0, 0)})
+    wrong(PNG | {"path": "one"}, "one", "two or more folders")
+    wrong(PNG | {"path": "one/a/0.png"}, "one/a/0.png: is a file")
+    path = {"train": "set/test", "test": "one"}
+    pictures(Path("one"), {"d": (0, 0, 0)})
+    wrong(
+        {"form": "folder", "path": path, "size": 8}, "one has the classes a, d", "set/test has a, b"
+    )
 
 
 def test_links():
@@ -381,14 +386,9 @@ def test_scripts():
 
 
 def test_numbers():
-    for kind, stored in {
-        np.uint8: "uint8",
-        bool: "float32",
-        ">i2": "float32",
-        "f2": "float32",
-    }.items():
+    for kind in (np.uint8, bool, ">i2", "f2"):
         dataset, _ = made(arrays((DIGITS % 2).astype(kind)))
-        assert dataset.train_inputs.dtype == stored
+        assert dataset.train_inputs.dtype == ("uint8" if kind is np.uint8 else "float32")
 
 
 def test_not_finite():
@@ -406,9 +406,7 @@ def test_no_archives():
     flipped[2000] ^= 1
     packed[500] ^= 1
     for content, words in (
-        (flipped[:900], "cut off or damaged"),
-        (flipped, "cut off or damaged"),
-        (packed, "cut off or damaged"),
+        *((content, "cut off or damaged") for content in (flipped[:900], flipped, packed)),
         (Path("one.npy").read_bytes(), "one array (.npy)"),
         (LFS, "git lfs pull"),
         (b"a note", "neither an .npz file"),
@@ -418,7 +416,6 @@ def test_no_archives():
 
 
 def test_other_labels():
-    assert made(arrays(labels=LABELS + 1))[1]["class_names"] == list("12345")
     texts, numbers = (made(arrays(labels=(LABELS + 8).astype(kind))) for kind in (str, int))
     assert texts[1]["class_names"] == numbers[1]["class_names"] == ["8", "9", "10", "11", "12"]
     assert np.array_equal(texts[0].train_labels, numbers[0].train_labels)
@@ -430,9 +427,6 @@ def test_positions():
     assert dataset.train_labels.shape == (40, 8, 8)
     assert dataset.class_names == ("ink", "paper")
     assert manifest["majority"]["test"] == np.bincount(dataset.test_labels.ravel()).max() / 640
-    assert "40 training and 10 test examples" in DataSummary(**manifest["summary"]).what
-    deep = arrays(DIGITS[..., None], DIGITS[..., None] > 7)
-    wrong(deep, "labels of mine.npz", "labels[..., 0]")
     one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
     wrong(one_hot, "labels of mine.npz", "labels.argmax(1)")
 
@@ -441,8 +435,8 @@ def test_targets():
     values = RANDOM.normal(9, 2, (50, 2))
     dataset, manifest = made(arrays(labels=values, targets="labels"))
     assert (dataset.class_names, dataset.outputs, dataset.train_labels.dtype) == ((), 2, np.float32)
-    found = np.concatenate([dataset.train_labels, dataset.test_labels])
-    assert np.array_equal(np.sort(found, 0), np.sort(values.astype(np.float32), 0))
+    labels = np.concatenate([dataset.train_labels, dataset.test_labels])
+    assert np.array_equal(np.sort(labels, 0), np.sort(values.astype(np.float32), 0))
     assert manifest["variance"]["test"] == pytest.approx(dataset.test_labels.var(0).mean())
     assert made(arrays(targets="labels"))[0].train_labels.shape == (40, 1)
     for odd, words in (
@@ -465,10 +459,7 @@ def test_ignored():
     summary = DataSummary(**manifest["summary"])
     assert "40 training and 10 test examples" in summary.what
     assert summary.treated == {"labels that are ignored": 400}
-    below = arrays(labels=np.where(labels == 255, -1, 2 + DIGITS % 2), ignored=-1)
-    assert "label -1 is" not in notices(made(below)[1])
     wrong(arrays(labels=labels, ignored=254), "has no label 254")
-    wrong(arrays(ignored=1), "has no label 1 among several of an example")
 
 
 def test_indicators():
@@ -478,14 +469,10 @@ def test_indicators():
     assert dataset.train_labels.dtype == np.int32
     whole = np.concatenate([dataset.train_labels, dataset.test_labels])
     assert whole.sum(0).tolist() == values.sum(0).tolist()
-    summary = DataSummary(**manifest["summary"])
-    assert summary.examples["train"] == dataset.train_labels.sum(0).tolist()
-    assert "40 training and 10 test examples of 3 classes" in summary.what
+    assert manifest["summary"]["examples"]["train"] == dataset.train_labels.sum(0).tolist()
     assert 0.5 < manifest["majority"]["test"] < 1
     for odd in (2 * values, values[:, :1], np.where(values, np.nan, 0.0)):
         wrong(arrays(labels=odd, indicators="labels"), "other values than 0 and 1")
-    texts = arrays(labels=values.astype(str), indicators="labels")
-    wrong(texts, "targets and indicators are numbers")
 
 
 def test_channels_first():
@@ -497,76 +484,32 @@ def test_not_square():
     """The layers of every framework have as many weights."""
     from paragone.models import jax, tensorflow, torch
 
-    wide = {"filters": 128, "activation": "elu"}
-    for name, options in (("fashion-cnn", {}), ("fashion-conv", {}), ("fashion-conv", wide)):
-        models = [
-            module.MODELS[name]((18, 25, 3), 4, **options) for module in (torch, jax, tensorflow)
-        ]
-        flax = jax.nnx.to_flat_state(jax.nnx.state(models[1], jax.nnx.Param))
-        counts = [
-            sum(weight.numel() for weight in models[0].parameters()),
-            sum(leaf[...].size for _, leaf in flax),
-            sum(weight.numpy().size for weight in models[2].trainable_weights),
-        ]
-        assert len({*counts}) == 1
+    for name in ("fashion-cnn", "fashion-conv"):
+        shape = (18, 25, 3), 4
+        flax = jax.nnx.state(jax.MODELS[name](*shape), jax.nnx.Param)
+        sizes = {
+            sum(weight.numel() for weight in torch.MODELS[name](*shape).parameters()),
+            sum(leaf[...].size for _, leaf in jax.nnx.to_flat_state(flax)),
+            sum(w.numpy().size for w in tensorflow.MODELS[name](*shape).trainable_weights),
+        }
+        assert len(sizes) == 1
 
 
 def test_indices():
     words = RANDOM.integers(0, 40, (50, 9))
     dataset, _ = made(arrays(words, vocabulary=40))
     assert (dataset.vocabulary, dataset.train_inputs.dtype) == (40, np.int32)
-    for value, said in (
-        (-1, "datasets.refused.vocabulary"),
-        (40, "vocabulary"),
-        (2**32 + 1, "4294967297"),
-    ):
+    for value in (-1, 40, 2**32 + 1):
         words[3, 2] = value
-        wrong(arrays(words, vocabulary=40), said)
-
-
-def test_drawn():
-    images = RANDOM.random((4, 6, 5, 2)).astype(np.float32)
-    found = drawable(images)
-    assert (found.dtype, found.shape, found.min(), found.max()) == (np.uint8, (4, 6, 5, 1), 0, 255)
-    assert np.array_equal(drawable(images[..., :1]), drawable(images[..., :1] * 900 - 50))
-    assert drawable(np.uint8(images)).max() == 0
-
-
-def of_builder(kind: str, inputs: object, labels: list[int], *words: str) -> None:
-    """What a builder's chunks hold is refused while it is written."""
-    stream = ExampleStream(
-        len(labels), lambda: iter([(inputs, np.array(labels))]), "feature 'x' of birds"
-    )
-    shape = ("a", "b"), "a test", (2,), np.float32
-    raw = Raw(kind, {WHOLE: stream}, *shape, labels_from="feature 'y'")
-    source = {"dataset": "birds", "source": "real", "edition": "official", "about": {}}
-    source |= {"parameters": {"form": "tfds", "held_out": 0.5}, "files": [], "path": None}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forms, "read", lambda *_: raw)
-        with pytest.raises(UserError) as error:
-            serializer.serialize(source, Path.cwd())
-    assert [word for word in words if word not in str(error.value)] == []
-
-
-def test_built_numbers():
-    inputs = np.ones((6, 2), np.float32)
-    inputs[4, 1] = np.inf
-    of_builder(ARRAYS, inputs, [0, 1] * 3, "feature 'x' of birds: row 4", "not finite")
-
-
-def test_built_words():
-    of_builder(WORDS, [[1, 2], [3], [4, -1], [], [2], [2]], [0, 1] * 3, "row 2", "word index -1")
+        wrong(arrays(words, vocabulary=40), "datasets.refused.vocabulary", str(value))
 
 
 def test_sizes():
     for model, shape, vocabulary, words in (
         ("fashion-cnn", [28, 15, 1], None, "16 x 16"),
-        ("fashion-conv", [3, 28, 28], None, "4 x 4"),
-        ("mobilenet-v2", [31, 64, 3], None, "32 x 32"),
         ("text-cnn", [11], 90, "no less than 12 words"),
         ("text-cnn", [28, 28, 1], None, "takes texts"),
         ("wide-resnet", [20], 90, "takes images"),
-        ("fashion-cnn", [12], None, "takes images"),
     ):
         with pytest.raises(UserError, match=f"datasets.mine.*{words}"):
             check_shape(model, "mine", shape, vocabulary)
@@ -579,22 +522,13 @@ def test_sizes():
 
 def test_few():
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
-    cases = ((48, 16, 16, 8), (47, 90, 15, 7), (600, 5, 5, 2), (7, 2, 2, 0))
-    for train, test, batch, part in cases:
-        found, used = fitted(spec, make_images(train, test, side=2))
-        assert found.global_batch == found.evaluation_batch == batch
+    for train, test, batch, part in ((48, 16, 16, 8), (600, 5, 5, 2), (7, 2, 2, 0)):
+        reduced, used = fitted(spec, make_images(train, test, side=2))
+        assert reduced.global_batch == reduced.evaluation_batch == batch
         assert len(used.train_labels) == min(train, 3 * batch + part)
         assert len(used.test_labels) == min(test, batch + part)
     with pytest.raises(UserError, match=r"5 training and 9 test examples; .* needs 6 and 2"):
         fitted(spec, make_images(5, 9, side=2))
-
-
-def of_two_splits(train: list, test: list) -> str:
-    """The notices on arrays with these labels."""
-    x = RANDOM.random((len(train) + len(test), 3))
-    x, xt = np.split(x, [len(train)])
-    np.savez("mine.npz", x=x, y=np.array(train), xt=xt, yt=np.array(test))
-    return notices(made(BOTH)[1])
 
 
 def test_to_come():
@@ -605,13 +539,15 @@ def test_to_come():
 
 
 def test_notices():
-    said = of_two_splits([1, 0] * 9 + [2], [0, 1, 3])
-    assert "'2': no test example" in said
-    assert "'3': no training example" in said
-    assert "'2': fewer than 5" in said
-    assert "sorted" not in said
-    assert "'Cat', 'cat '" in of_two_splits(["cat ", "Cat", "dog"] * 6, ["dog", "Cat", "cat "])
-    assert "sorted by class" in of_two_splits([0] * 6 + [1] * 6, [0, 1])
+    for train, test, *reasons in (
+        ([1, 0] * 9 + [2], [0, 1, 3], "'2': no test example", "'3': no training example"),
+        (["cat ", "Cat", "dog"] * 6, ["dog", "Cat", "cat "], "'Cat', 'cat '"),
+        ([0] * 6 + [1] * 6, [0, 1], "sorted by class"),
+    ):
+        x, xt = (RANDOM.random((len(labels), 3)) for labels in (train, test))
+        np.savez("mine.npz", x=x, y=np.array(train), xt=xt, yt=np.array(test))
+        text = notices(made(BOTH)[1])
+        assert [reason for reason in reasons if reason not in text] == []
     assert "50 classes for 40" in notices(made(arrays(labels=np.arange(50)))[1])
     equal = np.repeat(DIGITS[:1], 50, axis=0)
     assert "10 of the 10 test examples are training examples" in notices(made(arrays(equal))[1])
@@ -631,18 +567,17 @@ def test_a_pipe_in_a_class_is_not_read():
     made(PNG)
 
 
-@pytest.mark.parametrize("saved", [np.savez, np.savez_compressed, None])
-def test_arrays_with_a_part_held_out(saved):
+@pytest.mark.parametrize("packed", [True, False])
+def test_arrays_with_a_part_held_out(packed):
     """Each example is in one split, with its own label; integers become float32, images get a channel."""
-    if saved:
-        saved("mine.npz", inputs=DIGITS, labels=LABELS)
+    if packed:
+        np.savez_compressed("mine.npz", inputs=DIGITS, labels=LABELS)
     else:
         Path("mine.npz").mkdir()
         np.save("mine.npz/inputs.npy", DIGITS)
         np.save("mine.npz/labels.npy", LABELS)
     dataset, manifest = made(NPZ)
     assert dataset.train_inputs.shape == (40, 8, 8, 1)
-    assert dataset.test_inputs.dtype == np.float32
     inputs = np.concatenate([dataset.train_inputs, dataset.test_inputs])
     labels = np.concatenate([dataset.train_labels, dataset.test_labels])
     found, stored = (
@@ -652,18 +587,16 @@ def test_arrays_with_a_part_held_out(saved):
     assert found == stored
     assert manifest["class_names"] == list("01234")
     assert manifest["majority"]["train"] == np.bincount(dataset.train_labels).max() / 40
-    assert manifest["split"].startswith("20% held out")
 
 
 def test_arrays_of_two_splits_keep_their_order():
     names = np.array(["b", "c", "a"])[np.arange(50) % 3]
     images = DIGITS.astype(np.uint8)
     np.savez("mine.npz", x=images[:30], y=names[:30], xt=images[30:], yt=names[30:])
-    dataset, manifest = made(BOTH)
+    dataset, _ = made(BOTH)
     assert np.array_equal(dataset.test_inputs[..., 0], images[30:])
     assert dataset.train_inputs.dtype == np.uint8
     assert [dataset.class_names[label] for label in dataset.train_labels] == names[:30].tolist()
-    assert manifest["vocabulary"] is None
     # A test split of fractions as bytes would be zeros.
     np.savez("mine.npz", x=images[:30], y=LABELS[:30], xt=images[30:] / 255, yt=LABELS[30:])
     wrong(BOTH, "xt of mine.npz is float64", "x of mine.npz is uint8")
@@ -676,19 +609,6 @@ def test_arrays_that_cannot_be_read():
     wrong(NPZ | {"classes": [*"43210"]}, "another order, which is 0, 1, 2, 3, 4")
     wrong(NPZ | {"inputs": "x"}, "no array 'x'", "it has inputs, labels")
     wrong({"form": "arrays", "path": "mine.npz"}, "held_out: there is no test split")
-    both = {"train": "inputs", "test": "inputs"}
-    wrong(NPZ | {"inputs": both}, "held_out: there is a test split")
-
-
-def test_folders_that_cannot_be_read():
-    pictures(Path("one"), {"a": (0, 0, 0)})
-    block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
-    wrong(block, "one", "two or more folders")
-    wrong(block | {"path": "one/a/0.png"}, "one/a/0.png: is a file")
-    pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
-    path = {"train": "two", "test": "one"}
-    pictures(Path("one"), {"d": (0, 0, 0)})
-    wrong(block | {"path": path}, "one has the classes a, d", "two has b, c")
 
 
 REVIEWS = """kind,text

@@ -8,7 +8,7 @@ import pytest
 from plan import Plan
 from workspace import CONFIG, refusing
 
-from paragone.config.expand import expand, first_steps, probe, probes_of, with_reference
+from paragone.config.expand import expand, first_steps, probe, probes_of
 from paragone.config.questions import schedule
 from paragone.config.run_spec import Backend, Tuned
 
@@ -64,40 +64,32 @@ def test_row_goes_over_experiment_goes_over_workload():
 
 def test_labels_and_colours_are_no_part_of_a_run_and_no_number_is_in_it_twice():
     config = config_with({"backend": "torch", "replicas": [1, 2]}, epochs=1)
-    before = copy.deepcopy(config)
     made = expand(config, "one")
-    probe(config, "fashion-cnn", "reference")
-    assert config == before
     config["backends"]["torch"] |= {"label": "other", "color": "#000000", "environment": "other"}
     assert expand(config, "one") == made
     assert not {*made[0].workload.__struct_fields__} & {*made[0].__struct_fields__}
 
 
-def of(backend, replicas, **changes):
-    return {"backend": backend, "replicas": replicas, **changes}
-
-
 @pytest.mark.parametrize(
     ("cell", "block", "words"),
     [
-        (of("mxnet", 1), {}, [".backend", "'mxnet'", *CONFIG["backends"]]),
-        (TORCH, {"workload": "cifar"}, [".workload", "'cifar'", *CONFIG["workloads"]]),
-        (of("torch", 3, global_batch=100), {}, ["100", "3 replicas", "choose a multiple"]),
-        (of("torch-ddp", 4, workers=2), {}, [".workers", "ddp", "one replica each"]),
-        (of("tensorflow-mirrored", 4, workers=2), {}, [".workers", "mirrored", "one worker"]),
-        (of("tensorflow-multiworker", 4, workers=3), {}, [".workers", "3 worker(s)"]),
-        (of("torch-xla", 1, tuning="tuned"), {}, [".tuning", "backends.torch-xla", "`tuned`"]),
-        (TORCH, {"epochs": 10**20}, ["$.epochs"]),
+        ({"backend": "mxnet"}, {}, [".backend", "'mxnet'", *CONFIG["backends"]]),
+        ({}, {"workload": "cifar"}, [".workload", "'cifar'", *CONFIG["workloads"]]),
+        ({"replicas": 3, "global_batch": 100}, {}, ["100", "3 replicas", "choose a multiple"]),
+        ({"backend": "torch-ddp", "workers": 2}, {}, [".workers", "ddp", "one replica each"]),
+        ({"backend": "tensorflow-mirrored", "workers": 2}, {}, [".workers", "one worker"]),
+        ({"backend": "torch-xla", "tuning": "tuned"}, {}, ["backends.torch-xla", "`tuned`"]),
         (
-            TORCH,
+            {},
             {"train_examples": 1000, "global_batch": 32, "steps_per_epoch": 32},
             ["32 step(s) of 32 examples do not fit into 1000"],
         ),
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(cell, block, words):
+    first = {**TORCH, "workload": "fashion-cnn", "global_batch": 1, "epochs": 1}
     with refusing("experiments.one.matrix[1]", *words):
-        runs({**TORCH, "workload": "fashion-cnn", "global_batch": 1, "epochs": 1}, cell, **block)
+        runs(first, TORCH | cell, **block)
 
 
 def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
@@ -109,19 +101,12 @@ def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tunin
 
 
 @pytest.mark.parametrize(
-    ("backend", "device", "most", "replicas"),
-    [
-        ("torch-xla", "tpu", 8, 8),
-        ("torch-xla", "tpu", 40, 1),
-        ("torch-xla", "cpu", 8, 1),
-        ("tensorflow-tpu", "tpu", 8, 1),
-    ],
+    ("backend", "device", "replicas"),
+    [("torch-xla", "tpu", 8), ("torch-xla", "cpu", 1), ("tensorflow-tpu", "tpu", 1)],
 )
-def test_an_engine_that_drives_every_accelerator_is_probed_with_all(
-    backend, device, most, replicas
-):
+def test_an_engine_that_drives_every_accelerator_is_probed_with_all(backend, device, replicas):
     """One that cannot take fewer would else never pass the gate where there are several."""
-    config = config_with({"backend": backend, "replicas": [1, most]})
+    config = config_with({"backend": backend, "replicas": [1, 8]})
     config["backends"][backend]["device"] = device
     (spec,) = probes_of(config, backend, expand(config, "one"))
     assert (spec.workload.name, spec.replicas) == ("fashion-conv", replicas)
@@ -144,7 +129,6 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
 
 
 def test_the_reference_is_no_backend_of_the_config():
-    assert {*with_reference(CONFIG)["backends"]} == {"reference", *CONFIG["backends"]}
     with refusing("'reference'"):
         runs({"backend": "reference", "replicas": 1})
 
@@ -162,20 +146,6 @@ def repeats_of(repeats: int = 6, seed: int = 0) -> list[list[str]]:
     return [[spec.backend.name for spec in part] for _, part in parts]
 
 
-def test_every_run_has_one_place_in_the_first_experiment_that_asks_for_it():
-    runs = [spec for spec in PAPER.runs.values() if spec.workload.name == "wide-resnet"][:9]
-    order = schedule({"pair": runs[:2], "six": runs[3:], "four": runs[:4]}, 0)
-    assert {name: {*found} for name, found in order.items()} == {
-        "pair": {spec.name for spec in runs[:2]},
-        "six": {spec.name for spec in runs[3:]},
-        "four": {runs[2].name},
-    }
-    assert [*order] == ["pair", "six", "four"]
-    assert sorted(PAPER.places, key=PAPER.places.get) == [
-        run for found in schedule(PAPER.experiments, 0).values() for run in found
-    ]
-
-
 def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
     config = copy.deepcopy(CONFIG)
     config["primary"]["experiment"] = "strong_scaling"
@@ -184,16 +154,13 @@ def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
     timed = sorted(plan.turns, key=plan.turns.get)
     first = [question.name for question in plan.questions_of["strong_scaling"]]
     runs = set(plan.runs_of("strong_scaling"))
-    after = len(first) + len(runs)
     assert timed[: len(first)] == first
-    assert {*timed[len(first) : after]} == runs
-    assert timed[after : after + len(plan.products)] == [*plan.products]
+    assert {*timed[len(first) : len(first) + len(runs)]} == runs
     assert {*timed} == {*plan.timed, *plan.runs, *plan.products}
 
 
 def test_repeats_take_turns_in_an_order_drawn_for_each():
     repeats = repeats_of()
-    assert len(repeats) == 6
     assert len({tuple(sorted(repeat)) for repeat in repeats}) == 1
     assert len({tuple(repeat) for repeat in repeats}) > 3
     assert repeats_of(repeats=3) == repeats[:3]

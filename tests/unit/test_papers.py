@@ -94,19 +94,6 @@ def test_whole_papers_are_not_reduced():
         assert config["experiments"]["batch_size_throughput"]["epochs"] == epochs
 
 
-def test_to_add_what_papers_say_again_changes_nothing(mine):
-    config = whole(papers=[str(mine), *DEFAULTS["papers"]])
-    again = copy.deepcopy(config)
-    with_papers(again, ROOT)
-    assert again == config
-    assert list(again["experiments"]) == list(config["experiments"])
-
-
-def test_given_runs_get_no_experiments():
-    config = whole(records_only={"mine": {"runs": [], "contests": []}}, experiments={"mine": {}})
-    assert config["experiments"] == {"mine": {}}
-
-
 def test_every_number_of_the_project_is_in_one_of_its_papers():
     assert {folder.name for folder in FOLDERS.values()} == {*DEFAULTS["papers"]}
     sections = whole()["experiments"] | {
@@ -115,7 +102,6 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
     compared = {block.get("published", "") for block in sections.values()} - {""}
     # The experiments of the others are in presets/gpu.yaml.
     assert compared == {*PAPERS} - {"nanogpt_gpu", "d2l_resnet"}
-    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 283
 
 
 @pytest.mark.parametrize(
@@ -135,9 +121,6 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
-        ("numbers.csv", "loss,test", "loss,tests", ["line 3", "split 'tests'"]),
-        ("numbers.csv", ",yes,", ",no,", ["line 2", "final 'no'"]),
-        ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,yours,loss", ["line 3", "'yours'"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,,loss", ["line 3", "another workload"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "yours,my laptop,mine,loss", ["line 3", "'yours'"]),
     ],

@@ -29,24 +29,12 @@ def with_exhibits(kind: str, experiment: str, names: list[str], **blocks) -> Pla
     return Plan(config=config)
 
 
-def test_the_paper_preset_trains_what_is_published():
-    """But what explains published numbers, of its spread alone, and two workloads of a GPU alone."""
-    beside = {"fashion-conv-128-elu", "reuters-cnn-keras-2", "nanogpt-gpu", "resnet-18"}
-    assert {*CONFIG["workloads"]} - {*Plan("paper").workloads} == beside
-
-
 def test_runs_that_experiments_share_are_made_and_listed_once():
     plan = Plan("smoke")
     records = plan.records()
     assert len(set(records)) == len(records) == len(plan.runs) == len(plan.places)
     assert sorted(plan.places.values()) == list(range(1, len(records) + 1))
     assert sum(len(plan.runs_of(name)) for name in plan.experiments) > len(records)
-
-
-def test_tables_read_the_contests_that_time_a_cell_of_theirs():
-    plan = Plan()
-    assert plan.timings("one_epoch") == plan.timings("one_device") != []
-    assert plan.timings("tpu_fashion_conv") == []
 
 
 def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_with(default):
@@ -56,21 +44,8 @@ def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_wit
         assert default.weights(spec) == ["<results>/weights/mobilenet-v2.json"] * pretrained
         compared = [path.split("/")[-1].removesuffix(".npz") for path in default.first_steps(spec)]
         assert all(default.references[each] == default.expected[name] for each in compared)
-    of_conv = [spec for spec in default.runs.values() if spec.workload.name == "fashion-conv"]
-    # Backends must take the same first steps, each tuned or as installed: one file per seed.
-    steps = {(spec.seed, *default.first_steps(spec)) for spec in of_conv}
-    assert len(steps) == len({spec.seed for spec in of_conv}) < len(of_conv)
-
-
-def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
-    assert default.backends_of("fashion-conv") == ["tensorflow-mirrored", "torch"]
     trained = {(spec.workload.name, spec.backend.name) for spec in default.runs.values()}
-    by_reference = {(workload, "reference") for workload in default.workloads}
-    assert default.probes.keys() == trained | by_reference
-    named = {key: (spec.workload.name, spec.backend.name) for key, spec in default.probes.items()}
-    assert all(key == names for key, names in named.items())
-    assert default.parity_reports("tpu_fashion_conv") == ["<results>/parity/fashion-conv.json"]
-    assert "<results>/data/fashion_mnist/manifest.json" in default.manifests()
+    assert default.probes.keys() == trained | {(name, "reference") for name in default.workloads}
 
 
 @pytest.mark.parametrize("kind", EXHIBITS)

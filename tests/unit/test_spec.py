@@ -24,16 +24,13 @@ SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024)
 DATA = json.loads(SPEC.to_json())
 
 
-@pytest.mark.parametrize("preset", ["paper", "smoke"])
-def test_what_the_identity_is_made_of_keeps_everything(preset):
-    plan = Plan(preset)
+def test_the_identity_is_of_all_values_and_of_no_order():
+    plan = Plan("paper")
     specs = [*plan.runs.values(), *plan.probes.values(), *plan.references.values()]
     texts = {spec.to_json(): spec for spec in specs}
     assert all(Spec.from_json(text) == spec for text, spec in texts.items())
     assert len({spec.name for spec in specs}) == len(texts)
-    turned = dict(reversed(DATA.items()))
-    turned["workload"] = dict(reversed(DATA["workload"].items()))
-    assert msgspec.convert(turned, Spec).name == SPEC.name
+    assert msgspec.convert(dict(reversed(DATA.items())), Spec).name == SPEC.name
 
 
 def test_identity_is_the_hash_of_the_canonical_text():
@@ -57,61 +54,35 @@ def test_a_default_that_is_written_out_is_the_same_run():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "3", "{}", '{"epochs": 1}', SPEC.to_json()[:-1] + ',"colour":1}'],
+    ("text", "place"),
+    [
+        ("{", "not the specification of a run: "),
+        (SPEC.to_json()[:-1] + ',"colour":1}', "not the specification of a run: "),
+        (json.dumps(DATA | {"workload": DATA["workload"] | {"model": {}}}), "workload.model.name"),
+    ],
 )
-def test_malformed_text_is_one_error(text):
-    with refusing("--spec: not the specification of a run: "):
+def test_malformed_text_is_one_error(text, place):
+    with refusing("--spec: ", place):
         Spec.from_json(text)
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
-    [
-        ({"epochs": 2**53}, "epochs"),
-        ({"workload": {}}, "`name`"),
-        ({"workload": DATA["workload"] | {"model": {}}}, "workload.model.name"),
-    ],
-)
-def test_a_value_that_no_specification_has_is_named(change, place):
-    with refusing("--spec: ", place):
-        Spec.from_json(json.dumps(DATA | change))
-
-
-@pytest.mark.parametrize(
-    ("examples", "limit", "steps"),
-    [(60_000, None, 58), (1024, None, 1), (60_000, 8, 8), (60_000, 58, 58), (2047, None, 1)],
-)
-def test_steps(examples, limit, steps):
-    assert replace(SPEC, steps_per_epoch=limit).steps(examples) == steps
-
-
-@pytest.mark.parametrize(("examples", "limit"), [(1023, None), (0, None), (60_000, 59), (0, 1)])
-def test_steps_that_do_not_fit(examples, limit):
-    with refusing("workloads.fashion-cnn: ", "lower the batch size or steps_per_epoch"):
-        replace(SPEC, steps_per_epoch=limit).steps(examples)
-
-
-@pytest.mark.parametrize(
     ("examples", "limit", "steps", "trained"),
-    [
-        (60_000, None, 59, 60_000),
-        (60_000, 58, 58, 59_392),
-        (60_000, 59, 59, 60_000),
-        (2048, None, 2, 2048),
-        (1032, None, 2, 1032),
-    ],
+    [(60_000, None, 59, 60_000), (60_000, 58, 58, 59_392), (2048, None, 2, 2048)],
 )
 def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limit, steps, trained):
     spec = replace(SPEC, steps_per_epoch=limit)
+    assert spec.steps(examples) == (limit or examples // 1024)
     spec = replace(spec, workload=replace(spec.workload, partial_batch="keep"))
     assert (spec.steps(examples), spec.epoch_examples(examples)) == (steps, trained)
-    for refused, words in (
-        (1031, ["partial_batch: ", "7 examples, does not divide"]),
-        (8, ["fit"]),
-    ):
-        with refusing(*words):
-            replace(spec, steps_per_epoch=None).steps(refused)
+    with refusing("partial_batch: ", "7 examples, does not divide"):
+        replace(spec, steps_per_epoch=None).steps(1031)
+
+
+@pytest.mark.parametrize(("examples", "limit"), [(1023, None), (60_000, 59)])
+def test_steps_that_do_not_fit(examples, limit):
+    with refusing("workloads.fashion-cnn: ", "lower the batch size or steps_per_epoch"):
+        replace(SPEC, steps_per_epoch=limit).steps(examples)
 
 
 def test_a_run_that_ends_before_its_first_update_is_refused():
@@ -138,8 +109,6 @@ def test_decay_of_the_batch_size_lab():
 def test_a_name_tells_the_cell():
     cell = {"workload": "fashion-cnn", "backend": "torch-xla", "replicas": 8, "global_batch": 1024}
     assert cell_of(SPEC.name) == cell | {"seed": SPEC.seed}
-    with refusing("not the name of a run"):
-        cell_of("elsewhere")
 
 
 # Schedules, against PyTorch's and the formulas of programs and papers.

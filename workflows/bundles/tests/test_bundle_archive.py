@@ -91,29 +91,26 @@ def test_the_same_results_make_the_same_bytes_that_are_read_back(results, tmp_pa
         assert (tmp_path / "out" / name).read_bytes() == (results / name).read_bytes()
 
 
-def test_what_is_no_archive_or_a_damaged_one_is_refused(archive, tmp_path):
-    with zipfile.ZipFile(archive) as file:
-        at = file.getinfo(RECORD).header_offset + 200
+def test_what_is_no_archive_or_a_damaged_one_is_refused(archive):
     content = archive.read_bytes()
-    flipped = bytearray(content)
-    flipped[at] ^= 1
     for damaged in (b"no archive", content[: len(content) // 2]):
         archive.write_bytes(damaged)
         assert "not a whole archive" in refusal(archive)
-    archive.write_bytes(flipped)
-    assert refusal(archive)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_a_listing_that_is_wrong_is_refused(archive):
+    for change, reason in (
         ({"schema": 99}, "schema version 99"),
-        ({"schema": "1"}, "is not readable"),
         ({"digest": "0" * 64}, "its digest is not that of its files"),
-    ],
-)
-def test_a_listing_that_is_wrong_is_refused(archive, change, words):
-    assert words in refusal(altered(archive, listed(archive, **change)))
+    ):
+        assert reason in refusal(altered(archive, listed(archive, **change)))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = altered(archive, {}, add={RECORD: b"{}"})
+    assert "twice" in refusal(twice)
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(archive.with_name("b.zip"), "w") as new:
+        for name in old.namelist()[:-1]:
+            new.writestr(name, old.read(name))
+    assert f"{old.namelist()[-1]} is missing" in refusal(archive.with_name("b.zip"))
 
 
 def test_what_is_not_what_was_measured_is_refused(results, archive):
@@ -132,20 +129,11 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"),
-        *("contests/../record.json", "contests/a/../record.json", "contests/a/1/record.json"),
-    ],
+    ["../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"],
 )
 def test_names_that_lead_elsewhere_are_refused(archive, name):
     assert "no file of a bundle" in refusal(with_file(archive, name, b"{}"))
     assert "no file of a bundle" in refusal(altered(archive, {}, add={name: b"{}"}))
-
-
-def test_a_name_that_is_there_twice_is_refused(archive):
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        changed = altered(archive, {}, add={RECORD: b"{}"})
-    assert "twice" in refusal(changed)
 
 
 def test_a_bomb_is_refused_before_it_takes_memory(archive):
@@ -161,27 +149,15 @@ def test_a_bomb_is_refused_before_it_takes_memory(archive):
 
 
 def test_more_than_a_bundle_may_unpack_to_is_refused(archive, monkeypatch):
-    large = with_file(archive, CONFIG, b"{}", bytes=bundle_archive.MOST)
-    assert "more than 1024 MiB" in refusal(large)
     monkeypatch.setattr(bundle_archive, "MOST", 2**20)
     arrays = archive.with_name("big.npz")
     np.savez_compressed(arrays, zeros=np.zeros(2**18))
     bomb = with_file(archive, f"runs/{RUN}/predictions.npz", arrays.read_bytes())
     assert "predictions.npz: unpacks to more" in refusal(bomb)
+    large = with_file(archive, CONFIG, b"{}", bytes=2**20)
+    assert "more than 1 MiB" in refusal(large)
 
 
-def test_the_program_checks_and_prints_what_is_in_a_bundle(archive, capsys):
+def test_the_program_prints_the_content_of_a_bundle(archive, capsys):
     bundle.main(["check", str(archive)])
     assert "1 runs, 1 records of contests on node-1" in capsys.readouterr().out
-    archive.write_bytes(archive.read_bytes()[:-30])
-    with pytest.raises(SystemExit):
-        bundle.main(["check", str(archive)])
-    assert capsys.readouterr().err.startswith("error: ")
-
-
-def test_a_missing_file_is_refused(archive):
-    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(archive.with_name("b.zip"), "w") as new:
-        for name in old.namelist()[:-1]:
-            new.writestr(name, old.read(name))
-        last = old.namelist()[-1]
-    assert f"{last} is missing" in refusal(archive.with_name("b.zip"))

@@ -45,9 +45,7 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
         "here": (listing_of({"more": ["q"]}, **{EXPERIMENT: ["a"], "more": ["b"]}), other),
         "there": (listing_of(**{EXPERIMENT: ["a"]}), THEIRS),
     }
-    before = copy.deepcopy(bundles)
     whole = drawn({"seed": 1}, bundles)
-    assert bundles == before
     assert (whole["seed"], whole["baseline"]) == (1, "jax")
     assert [*whole["experiments"]] == ["more", EXPERIMENT]  # the primary question is the first
     assert whole["experiments"][EXPERIMENT]["title"] == "Other"
@@ -56,10 +54,8 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
         EXPERIMENT: {"runs": ["a@here", "a@there"], "contests": []},
         "more": {"runs": ["b@here"], "contests": ["q@here"]},
     }
-    kept = ["runs/a@here", "runs/b@here", "contests/q@here", "runs/a@there"]
-    assert files_of_records(bundles) == [f"{folder}/record.json" for folder in kept]
-    alone = drawn({}, {"there": bundles["there"]})
-    assert alone["experiments"][EXPERIMENT]["tables"] == ["differences"]
+    folders = ["runs/a@here", "runs/b@here", "contests/q@here", "runs/a@there"]
+    assert files_of_records(bundles) == [f"{folder}/record.json" for folder in folders]
 
 
 def test_a_variant_that_was_tuned_elsewhere_alone_can_be_drawn():
@@ -90,13 +86,7 @@ def archive(tmp_path_factory):
     products.write_text(json.dumps(make_result("torch", [make_case((64,) * 3, gflops=(2, 3))])))
     options = ["--results", results, "--runs", results / "tables/runs.parquet"]
     options += ["--contests", json.dumps({EXPERIMENT: [QUESTION]})]
-    files = (
-        "runs/*/record.json",
-        "contests/*/record.json",
-        "parity/*.json",
-        "matmul/*.json",
-        "data/*/manifest.json",
-    )
+    files = ("*/*/record.json", "parity/*.json", "matmul/*.json", "data/*/manifest.json")
     options += ["--files", *(path for name in files for path in results.glob(name))]
     options += ["--config", json.dumps(THEIRS)]
     bundle.main([str(each) for each in ["write", *options, "--output", folder / "here.zip"]])
@@ -108,18 +98,15 @@ def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
     assert config == json.loads(json.dumps(THEIRS))
     for _ in range(2):  # a second time over what is there
         unbundle.main(["--bundles", str(archive), "--results", str(tmp_path)])
-        runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
-        assert {*runs["run"]} == {f"{run}@here" for run in listing.experiments[EXPERIMENT]}
-        assert runs["machine"].str.startswith("here = node-1").all()
-        assert set(runs["parity"]) == {"passed"}
-        for run in runs["run"]:
-            assert (tmp_path / f"runs/{run}/record.json").exists()
-        rounds = tidy.read(tmp_path / f"tables/{EXPERIMENT}/rounds.parquet")
-        assert set(rounds["run"]) == {f"{QUESTION}@here"}
-        assert len(rounds) == 3 * 2 * 2  # contests, rounds, variants
-        assert rounds["machine"].str.startswith("here = node-1").all()
-        assert (tmp_path / f"contests/{QUESTION}@here/record.json").exists()
-    assert not (tmp_path / "bundle.json").exists()
+    runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
+    assert {*runs["run"]} == {f"{run}@here" for run in listing.experiments[EXPERIMENT]}
+    assert set(runs["parity"]) == {"passed"}
+    rounds = tidy.read(tmp_path / f"tables/{EXPERIMENT}/rounds.parquet")
+    assert set(rounds["run"]) == {f"{QUESTION}@here"}
+    for table in (runs, rounds):
+        assert table["machine"].str.startswith("here = node-1").all()
+    for name in (f"contests/{QUESTION}@here", *(f"runs/{run}" for run in runs["run"])):
+        assert (tmp_path / name / "record.json").exists()
 
 
 def draw(folder, *line: str) -> str:
@@ -135,7 +122,6 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     draw(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
     points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/variants.csv")
     names = ("then", "now")
-    assert set(points["series"]) == {"PyTorch eager", "PyTorch/XLA SPMD"}
     assert {work.split(", ")[-1] for work in set(points["work"])} == {*names}
     # Two bundles of one machine: each is a machine of its own, and nothing is paired across them.
     pairs = pd.read_csv(tmp_path / f"results/tables/{EXPERIMENT}/differences.csv")
@@ -156,8 +142,6 @@ def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
         assert f"results/runs/{run}/record.json" in command
     for workload in plan.workloads:
         assert f"results/parity/{workload}.json" in command
-    assert str(plan.config["data"]["folder"]) in command
-    assert "Bundling" in text
 
 
 def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
@@ -175,4 +159,3 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
     assert f"figures/{EXPERIMENT}/variants.svg" in text
-    assert f"figures/{EXPERIMENT}/my_figure.svg" not in text

@@ -43,8 +43,6 @@ def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, 
     assert len(operations) == min(10, record.profile.all_operations)
     assert any(name in operation.name for operation in operations for name in names)
     assert sum(operation.share for operation in operations) <= 1 + 1e-9
-    # All calls of the costliest are counted, but for some at the edges of the epoch.
-    assert first.calls == pytest.approx(round(first.calls), abs=10 / record.profile.steps)
     assert first.name in printed
 
 
