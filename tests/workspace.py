@@ -3,6 +3,7 @@
 import copy
 import fcntl
 import functools
+import itertools
 import json
 import operator
 import os
@@ -43,32 +44,20 @@ FOLDERS = {name: paper.folder.resolve() for name, paper in PAPERS.items()}
 # Their models are found by engines in a test's own process, and in programs that it starts.
 plugins.use(CONFIG["plugins"])
 CONFIG |= {"papers": [], "plugins": [], "reduced": None}
-# The configs of examples/ by folder, and their workloads.
+# The configs of examples/ by folder.
 EXAMPLES = {
     path.parent.name: yaml.safe_load(path.read_text())
     for path in sorted(ROOT.glob("examples/*/config.yaml"))
 }
-OF_EXAMPLES = {name: block for own in EXAMPLES.values() for name, block in own["workloads"].items()}
 # (backend, replicas): the backends that train on CPUs.
-WORKERS = ("jax-multiprocess", "torch-ddp", "torch-fsdp", "tensorflow-multiworker")
-CELLS = [
-    ("torch", 1),
-    *((name, 2) for name in ("tensorflow-mirrored", "torch-xla", "jax", *WORKERS)),
-]
+SEVERAL = ["tensorflow-mirrored", "torch-xla", "jax", "jax-multiprocess", "torch-ddp", "torch-fsdp"]
+CELLS = [("torch", 1), *((name, 2) for name in (*SEVERAL, "tensorflow-multiworker"))]
 # For tests that compile: skips seconds in which processes that import torch try vector instruction sets.
 INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
 # What keeps a test short and decides nothing of what it shows.
-BRIEF = {
-    "data": {"mirrors": []},
-    "matmul": {
-        "backends": ["torch"],
-        "products": [],
-        "squares": [64],
-        "precisions": ["float32"],
-        "repeats": 2,
-    },
-}
+PRODUCTS = {"backends": ["torch"], "products": [], "squares": [64], "precisions": ["float32"]}
+BRIEF = {"data": {"mirrors": []}, "matmul": PRODUCTS | {"repeats": 2}}
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -136,8 +125,9 @@ def make_spec(
     """The specification that config.yaml or an example gives for one cell; `changes` replace its fields."""
     cell = {"backend": backend, "replicas": replicas, "global_batch": global_batch}
     experiment = {"workload": workload, "matrix": [cell]}
-    workloads = CONFIG["workloads"] | OF_EXAMPLES
-    config = {**CONFIG, "workloads": workloads, "experiments": {"single": experiment}}
+    workloads = [block["workloads"] for block in (*EXAMPLES.values(), CONFIG)]
+    merged = functools.reduce(operator.or_, workloads)
+    config = {**CONFIG, "workloads": merged, "experiments": {"single": experiment}}
     (spec,) = expand(config, "single")
     return replace(spec, **changes)
 
@@ -400,11 +390,5 @@ def jobs(line: list, folder: Path, **variables: str) -> dict[str, int]:
 def job_stats(output: str) -> dict[str, int]:
     """The table "Job stats" that snakemake prints, without its total; {} when there is none."""
     lines = output.partition("Job stats:\n")[2].splitlines()[2:]
-    stats = {}
-    for line in lines:
-        words = line.split()
-        if len(words) != 2:
-            break
-        stats[words[0]] = int(words[1])
-    stats.pop("total", None)
-    return stats
+    rows = [line.split() for line in itertools.takewhile(str.strip, lines)]
+    return {rule: int(count) for rule, count in rows if rule != "total"}

@@ -2,17 +2,15 @@
 
 import math
 import sys
-from pathlib import Path
 
 import bench
 import numpy as np
 import pytest
-import rows
 import training
 import workflow
 from product import Data, output_of
 from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
-from workspace import ROOT, Arrays, small_copy, succeed
+from workspace import ROOT, small_copy, succeed
 
 pytestmark = pytest.mark.nightly
 
@@ -20,13 +18,10 @@ pytestmark = pytest.mark.nightly
 @pytest.mark.parametrize(
     ("values", "within", "reached"),
     [
-        ([1.9], YES, NO),
         ([1.0, 1.9], YES, NO),
         ([1.0, 3.0], UNDECIDED, UNDECIDED),
         ([3.0, 4.0], NO, YES),
-        ([1.0, 1.0, 1.0, 3.0, 3.0], UNDECIDED, UNDECIDED),
         ([1.0] * 14 + [3.0], YES, NO),  # of fifteen they need not
-        ([1.0] * 8 + [3.0] * 7, UNDECIDED, UNDECIDED),
     ],
     ids=str,
 )
@@ -37,26 +32,6 @@ def test_measurements_on_both_sides_of_a_limit_may_decide_nothing(values, within
 def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
     taken = iter([6.0, 2.0, 3.0, 9.0])
     assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
-
-
-@pytest.mark.parametrize(("seconds", "expected"), [(30, 5), (50, 4), (70, 3), (500, 3)])
-def test_a_slow_machine_takes_fewer_rounds(monkeypatch, seconds, expected):
-    clock = [0.0]
-    monkeypatch.setattr(rows.time, "monotonic", lambda: clock[0])
-
-    def measure() -> float:
-        clock[0] += seconds
-        return 1.0
-
-    assert len(in_turn(5, measure)) == expected
-
-
-def small(arrays: Arrays, folder: Path, train: int) -> None:
-    """Data as `make bench` finds it, with few examples of Fashion-MNIST."""
-    small_copy(arrays, folder, train=train, test=1000)
-    target = folder / "data/fashion_mnist/manifest.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    (folder / "manifest.json").rename(target)
 
 
 def test_nanogpts_loop_begins_at_chance(tmp_path):
@@ -72,15 +47,14 @@ def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     data = Data(tmp_path, tmp_path)
     names = [*map(bench.name_of, [*training.rows(data, 1), *workflow.rows(data)])]
     assert len({*names}) == len(names)
-    assert {"fashion_conv", "overhead", "drawing", "planning"} <= {*names}
-    small(fashion, tmp_path, train=10_000)
+    small_copy(fashion, tmp_path, train=10_000, test=1000)
+    (tmp_path / "data/fashion_mnist").mkdir()
+    (tmp_path / "manifest.json").rename(tmp_path / "data/fashion_mnist/manifest.json")
     line = [sys.executable, str(ROOT / "benchmarks/bench.py"), "--only", "fashion_conv"]
     line += [f"--results={tmp_path}", f"--data-folder={tmp_path / 'data'}", "--rounds=1"]
     printed = succeed(line, timeout=600, PYTHONPATH=str(ROOT / "scripts"))
-    header, _, best, same, _, machine, read = printed.splitlines()
-    assert header.startswith("| part | against")
+    _, _, best, same, _, _, read = printed.splitlines()
     assert best.startswith(f"| fashion-conv, `tensorflow-mirrored`, {training.PRECISION}, tuned")
     assert " examples/s | 1.5 x | " in best
     assert same.startswith("| fashion-conv, `tensorflow-mirrored`, float32, as-installed")
-    assert " two cores, commit " in machine
     assert read.startswith(f"Data: fashion_mnist {fashion.source} (")

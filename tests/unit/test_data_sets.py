@@ -16,9 +16,8 @@ from PIL import Image
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import NearestCentroid
-from workspace import call, command, succeed
+from workspace import call, command, refusing, succeed
 
-from paragone.base.errors import UserError
 from paragone.data import Dataset, load
 
 
@@ -44,10 +43,7 @@ def test_arrays_are_the_official_files_in_their_order(prepared, mirror):
         assert np.array_equal(getattr(dataset, f"{split}_inputs"), images)
         assert np.array_equal(getattr(dataset, f"{split}_labels"), labels)
     assert (dataset.name, dataset.source, dataset.edition) == ("fashion_mnist", "real", "official")
-    assert (dataset.train_inputs.dtype, dataset.train_labels.dtype) == (np.uint8, np.int32)
     assert (dataset.class_names[9], dataset.vocabulary) == ("Ankle boot", None)
-    with pytest.raises(ValueError, match="read-only"):
-        dataset.train_inputs[0] = 0
     text = (prepared / "results/manifest.json").read_text()
     assert str(prepared) not in text  # no path of this machine
     assert json.loads(text)["licence"] == "MIT"
@@ -74,17 +70,12 @@ def test_damaged_array_is_one_clear_error_whose_remedy_works(prepared, tmp_path,
     (array,) = tmp_path.glob("data/arrays/*/test_inputs.npy")
     content = array.read_bytes()
 
-    def refused() -> None:
-        with pytest.raises(UserError, match="delete the folder") as caught:
-            loaded(tmp_path)
-        assert str(array) in str(caught.value)
-
-    np.save(array, np.load(array).reshape(-1, 1, 28, 28))  # another shape
-    refused()
     array.unlink()
-    refused()
-    array.write_bytes(content[:-1])
-    refused()
+    for damaged in (None, content[:-1]):
+        if damaged:
+            array.write_bytes(damaged)
+        with refusing("delete the folder", str(array)):
+            loaded(tmp_path)
     shutil.rmtree(tmp_path / "results")
     prepare("fashion_mnist", tmp_path / "results", tmp_path / "data", environment=str(mirror))
     assert loaded(tmp_path).test_inputs.shape == (10_000, 28, 28, 1)
@@ -103,21 +94,18 @@ def test_file_that_changes_after_its_check_is_not_used(mirror, tmp_path):
     assert not (tmp_path / "manifest.json").exists()
 
 
-SIZE = 64
-
-
 @pytest.fixture(scope="module")
 def cats(mirror, tmp_path_factory) -> Dataset:
     """The subset of the mirror at 64 x 64, from the raw file to the mapped arrays."""
     folder = tmp_path_factory.mktemp("cats")
-    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), {"size": SIZE})
+    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), {"size": 64})
     return load(folder / "results/manifest.json", folder / "data")
 
 
 def test_images_are_those_of_the_files(cats, mirror):
     """The first image of each split, found by its place in the documented split."""
-    assert cats.train_inputs.shape == (1_601, SIZE, SIZE, 3)
-    assert cats.test_inputs.shape == (401, SIZE, SIZE, 3)
+    assert cats.train_inputs.shape == (1_601, 64, 64, 3)
+    assert cats.test_inputs.shape == (401, 64, 64, 3)
     labels = np.concatenate([cats.train_labels, cats.test_labels])
     assert np.bincount(labels).tolist() == [1_001, 1_001]
     (name,) = DATASETS["cats_vs_dogs"]["editions"]["subset-2002"]
@@ -132,12 +120,9 @@ def test_images_are_those_of_the_files(cats, mirror):
             image = Image.open(io.BytesIO(archive.read(file))).convert("RGB")
             # Plain bilinear sampling without anti-aliasing, as tf.image.resize.
             pixels = torch.from_numpy(np.array(image, np.float32)).permute(2, 0, 1)[None]
-            (expected,) = torch.nn.functional.interpolate(pixels, (SIZE, SIZE), mode="bilinear")
+            (expected,) = torch.nn.functional.interpolate(pixels, (64, 64), mode="bilinear")
             # The builder encodes each image once more, at quality 95.
             assert np.abs(inputs[0] - expected.permute(1, 2, 0).numpy()).mean() < 4
-
-
-LENGTH = 300
 
 
 @pytest.fixture(scope="module")
@@ -161,14 +146,13 @@ def test_texts_are_those_of_keras(reuters, mirror):
     texts = [[1] + [word + 3 for word in texts[index]] for index in order]
     highest = max(max(text) for text in texts)
     texts = [[word if 0 <= word < highest else 2 for word in text] for text in texts]
-    made = np.concatenate([reuters.train_labels, reuters.test_labels])
-    assert np.array_equal(made, labels[order])
+    ours = np.concatenate([reuters.train_labels, reuters.test_labels])
+    assert np.array_equal(ours, labels[order])
     assert len(reuters.train_labels) == int(len(texts) * (1 - 0.2))
     for row, text in zip([*reuters.train_inputs, *reuters.test_inputs], texts, strict=True):
-        kept = text[-LENGTH:]
-        assert row.tolist() == [0] * (LENGTH - len(kept)) + kept
+        kept = text[-300:]
+        assert row.tolist() == [0] * (300 - len(kept)) + kept
     assert reuters.vocabulary == max(max(text) for text in texts) + 1 == 30_982
-    assert reuters.train_inputs.dtype == reuters.train_labels.dtype == np.int32
     assert (reuters.edition, reuters.class_names[3:5]) == ("official", ("earn", "acq"))
 
 
@@ -185,20 +169,15 @@ def test_a_stand_in_has_the_shapes_of_the_real_set_and_can_be_learned(stand_ins,
     smaller = {"size": 32} if name == "cats_vs_dogs" else None
     prepare(name, tmp_path, tmp_path / "data", block=smaller, source="synthetic")
     dataset = load(tmp_path / "manifest.json", tmp_path / "data")
-    if name in stand_ins:
+    if name in stand_ins:  # the manifest has the digests of the arrays
         before = load(stand_ins[name].manifest, stand_ins[name].folder)
         assert before.manifest_sha256 == dataset.manifest_sha256
-        for array in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
-            assert np.array_equal(getattr(before, array), getattr(dataset, array))
     train, test, dtype = SHAPES[name]
     assert (dataset.train_inputs.shape, dataset.test_inputs.shape) == (train, test)
     assert dataset.train_inputs.dtype == dataset.test_inputs.dtype == dtype
-    classes = len(DATASETS[name]["classes"])
-    assert set(np.unique(dataset.train_labels)) == set(range(classes))
-    assert not np.array_equal(dataset.train_inputs[: test[0]], dataset.test_inputs)
+    assert set(np.unique(dataset.train_labels)) == set(range(len(DATASETS[name]["classes"])))
     if name == "reuters":
         assert dataset.vocabulary == 30_982
-        assert dataset.train_inputs.min() >= 0
         assert max(dataset.train_inputs.max(), dataset.test_inputs.max()) < dataset.vocabulary
 
     def flat(inputs: np.ndarray) -> np.ndarray | csr_matrix:

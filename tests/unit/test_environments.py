@@ -58,24 +58,21 @@ def test_short_list_is_covered_by_pins_with_hashes(name):
 
 
 def test_no_file_names_a_host():
+    """Neither an address, nor an option that could name another index."""
     for path in (path for path in ROOT.glob("envs/*") if path.is_file()):
         text = path.read_text()
         assert "://" not in text, path
-        if path.suffix in (".in", ".txt"):  # no option that could name another index
-            code = re.sub("#.*", "", text)
-            assert {*re.findall(r"(?<!\S)--?[a-z][a-z-]*", code)} <= {"-r", "--hash"}, path
+        assert not re.search(r"(?m)^--?(?!r |hash)[a-z]", text) or path.suffix == ".yaml", path
 
 
 def test_tests_run_on_the_pins_of_the_workflow_and_of_each_environment_on_cpus():
     """Each framework asks for its own versions of NVIDIA's libraries and the TPU's; all else agrees."""
     dev, workflow = pins("dev"), pins("requirements")
     assert workflow.items() <= dev.items()
-    assert {"pytest", "ruff", "snakefmt"} <= set(dev) - set(workflow)
     for name in ("base", "workflow", *TRAINING["cpu"]):
         assert pins(f"{name}.linux-64").items() <= workflow.items(), name
     for name in ACCELERATORS:
         there = pins(f"{name}.linux-64")
-        assert {"msgspec", "numpy", "psutil"} <= set(there)
         differing = {p for p in there.keys() & workflow.keys() if there[p] != workflow[p]}
         assert [p for p in differing if not p.startswith(("nvidia-", "libtpu"))] == [], name
     assert pins("gpu-compiler").items() <= pins("jax-cuda.linux-64").items()
@@ -83,26 +80,13 @@ def test_tests_run_on_the_pins_of_the_workflow_and_of_each_environment_on_cpus()
 
 def test_every_environment_has_a_conda_file_with_the_pins_of_its_pin_file():
     assert {path.stem for path in ROOT.glob("envs/*.yaml")} == set(ENVIRONMENTS)
-    # Snakemake would give such a file to conda instead of the conda file and its pip section.
-    assert not list(ROOT.glob("envs/*.pin.txt"))
     for name in ENVIRONMENTS:
         conda = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())
         assert conda["channels"] == ["conda-forge"]
-        python, pip, listed = conda["dependencies"]
+        python, _, listed = conda["dependencies"]
         assert re.fullmatch(r"python =3\.11\.\d+", python)
-        assert re.fullmatch(r"pip =\d+\.\d+(\.\d+)?", pip)
         versions = pins(f"{name}.linux-64")
         assert listed["pip"] == [f"{package}=={version}" for package, version in versions.items()]
-
-
-def test_one_version_of_each_framework():
-    """Under each of its names; of TensorFlow for TPUs there is none as new."""
-    cpu = pins("requirements")
-    assert pins("tensorflow-gpu.linux-64")["tensorflow"] == cpu["tensorflow-cpu"]
-    assert pins("torch-cuda.linux-64") == pins("torch.linux-64")
-    xla, tensorflow = pins("torch-xla-tpu.linux-64"), pins("tensorflow-tpu.linux-64")
-    assert xla["torch-xla"] == cpu["torch-xla"]
-    assert xla["libtpu"] == tensorflow["libtpu"]
 
 
 def test_every_backend_has_the_environment_of_its_device_whose_frameworks_records_name():

@@ -53,18 +53,16 @@ def test_one_after_the_other_and_shared_where_none_is_left():
             assert second == [CORES[1]]
             with free_cores(2) as shared:
                 assert shared == CORES
-        with free_cores(2) as more:
-            assert more == [CORES[1], CORES[0]]  # the free one first
+        with free_cores(2) as both:
+            assert both == [CORES[1], CORES[0]]  # the free one first
 
 
-def test_a_core_is_free_again_however_its_holder_ends():
+def test_a_core_is_free_again_after_its_holder_is_killed():
     with holder() as (first, process):
         process.send_signal(signal.SIGKILL)
         process.wait()
         with free_cores(1) as cores:
             assert cores == [first] == CORES[:1]
-    with free_cores(1) as cores:
-        assert cores == CORES[:1]
 
 
 def test_the_launcher_leaves_a_core_that_is_held_to_its_holder(small, tmp_path):

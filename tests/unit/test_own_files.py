@@ -14,10 +14,8 @@ from workspace import (
     CONFIG,
     ROOT,
     call,
-    dry_run,
     error_in,
     refused,
-    refused_by_workflow,
     refusing,
     train_command,
     write_files,
@@ -31,8 +29,6 @@ from paragone.config.narrow import narrow
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.plan.exhibits import rows
-from paragone.training.clocks import Ledger
-from paragone.training.worker import of_own_model
 
 QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
@@ -73,44 +69,33 @@ def edit(name: str, old: str, new: str) -> None:
 
 
 # What is edited, (file, old, new), and the words of the message.
-MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
-    "no folder": ((QUESTION, "[my_folder]", "[my_foldr]"), ["there is no folder 'my_foldr'"]),
-    "no experiment": (
-        (QUESTION, "only: [my_question]", "only: [mine]"),
-        ["only: there is no experiment 'mine'; known are one_device"],
-    ),
-    "unknown spread": (
-        (TOML, '"one worker"', '"one wrker"'),
-        [TOML, "engines[...].strategies[...]: Invalid enum value 'one wrker'"],
-    ),
-    "undeclared engine": (
-        (TOML, "engines.my_numpy", "engines.mine"),
-        [ENGINE, "[engines.my_numpy]"],
-    ),
-    "no TOML": ((TOML, "[engines", "engines"), [TOML, "line 2"]),
-    "undeclared figure": ((TOML, "figures.my", "figures.your"), [FIGURE, "[figures.my_figure]"]),
-    "reads nothing known": (
-        (TOML, '"runs"', '"rns"'),
-        [TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"],
-    ),
-    "path separator": (
-        (QUESTION, "[my_folder]", f"['a{os.pathsep}b']"),
-        ["':' in its path; rename it"],
-    ),
-    "nothing inside": (
-        (QUESTION, "[my_folder]", "[my_folder, empty]"),
-        ["no Python file in models/, engines/", "docs/extending.md"],
-    ),
-}
+MISTAKES = [
+    (QUESTION, "[my_folder]", "[my_foldr]", "there is no folder 'my_foldr'"),
+    (QUESTION, "only: [my_question]", "only: [mine]", "only: there is no experiment 'mine'; known"),
+    (TOML, '"one worker"', '"one wrker"', TOML, "Invalid enum value 'one wrker'"),
+    (TOML, "engines.my_numpy", "engines.mine", ENGINE, "[engines.my_numpy]"),
+    (TOML, "[engines", "engines", TOML, "line 2"),
+    (TOML, "figures.my", "figures.your", FIGURE, "[figures.my_figure]"),
+    (TOML, '"runs"', '"rns"', TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"),
+    (QUESTION, "[my_folder]", f"['a{os.pathsep}b']", "':' in its path; rename it"),
+    (QUESTION, "[my_folder]", "[my_folder, empty]", "no Python file in models/, engines/"),
+]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_one_message_before_any_run(folder, mistake):
-    change, words = MISTAKES[mistake]
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"), [(a, b, c, d) for a, b, c, *d in MISTAKES]
+)
+def test_one_message_before_any_run(folder, file, old, new, words):
     for name in ("empty", f"a{os.pathsep}b"):
         Path(name).mkdir()
-    edit(*change)
+    edit(file, old, new)
     with refusing(*words):
+        read()
+
+
+def test_a_figure_without_its_caption_is_refused(folder):
+    Path(CAPTION).unlink()
+    with refusing(CAPTION, "is missing; write the caption of my_figure there"):
         read()
 
 
@@ -133,19 +118,6 @@ def test_names_that_are_taken_or_impossible(folder, added):
         read()
 
 
-UNREADABLE = {
-    CAPTION: (Path.unlink, ["is missing; write the caption of my_figure there"]),
-}
-
-
-@pytest.mark.parametrize("file", UNREADABLE)
-def test_files_that_cannot_be_read(folder, file):
-    spoil, words = UNREADABLE[file]
-    spoil(Path(file))
-    with refusing(file, *words):
-        read()
-
-
 def test_what_is_read_and_what_is_passed_over(folder):
     """Locks of an editor are links to nowhere; another system's hidden files are no text."""
     Path("my_folder/engines/.#my_numpy.py").symlink_to("user@host:5")
@@ -157,13 +129,6 @@ def test_what_is_read_and_what_is_passed_over(folder):
     assert plugins.folders() == [folder / "my_folder"]
     assert plugins.caption("figures", "clocks") is None  # a caption alone replaces nothing
     assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)
-
-
-def test_the_workflow_prints_the_message_and_stops(folder):
-    edit(*MISTAKES["undeclared figure"][0])
-    line = ["-s", str(ROOT / "Snakefile"), "all", "--cores", "1", "--configfile", QUESTION]
-    printed = dry_run(line, folder, status=1)
-    refused_by_workflow(printed, f"config: {folder}/{FIGURE}")
 
 
 def spec_of(backend: str) -> Spec:
@@ -178,65 +143,38 @@ def spec_of(backend: str) -> Spec:
 TRACEBACK = "the traceback is in "
 # What is found at the first job, where a file is imported with its framework.
 # Backend; file, what is replaced there by what; and the words of the message.
-FAILURES = {
-    "syntax": (
-        "torch",
-        (MODEL, "import math", "import (math"),
-        [at(MODEL, "import math"), "correct it"],
+FAILURES = [
+    ("torch", MODEL, "import math", "import (math", at(MODEL, "import math"), "correct it"),
+    ("torch", MODEL, "MODELS", "MODULES", MODEL, "has no `MODELS = {...}`; add it"),
+    ("torch", MODEL, '"my-mlp"', '"my-mlp": my_mlp, "mlp"', "'mlp', which", "rename it"),
+    (
+        *("jax", "my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
+        "workloads.my-digits.model.name: backend jax has no model 'my-mlp'; it has ",
     ),
-    "no table": ("torch", (MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
-    "model of the project": (
-        "torch",
-        (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "mlp"'),
-        ["MODELS", "'mlp', which", "scripts/paragone/models/torch.py has", "rename it"],
+    (
+        *("torch", QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
+        "there is no 'lamb' in OPTIMIZERS of engines/torch_optimizers.py, which has ",
     ),
-    "no model in one framework": (
-        "jax",
-        ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
-        ["workloads.my-digits.model.name: backend jax has no model 'my-mlp'; it has ", "my_mlp"],
+    ("my-numpy", ENGINE, "\nENGINE =", "\nENGIN =", "engines/my_numpy.py: has no `ENGINE`"),
+    ("my-numpy", ENGINE, "def warm_up", "def warm", "my_numpy.py: ENGINE has no warm_up"),
+    (
+        *("my-numpy", ENGINE, "        totals = np.zeros(3)\n", "        totals = 1 / 0\n"),
+        at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero",
     ),
-    "no such optimizer": (
-        "torch",
-        (QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
-        ["there is no 'lamb' in OPTIMIZERS of engines/torch_optimizers.py, which has ", "sgd"],
+    ("torch", MODEL, "nn.ReLU()", "nn.ReLu()", at(MODEL, "nn.ReLU") + "AttributeError", "'ReLu'"),
+    ("torch", MODEL, "hidden: int", "width: int", "workloads.my-digits.model", "hidden"),
+    (
+        *("torch", MODEL, "nn.Linear(hidden,", "nn.Linear(hidden + 1,"),
+        *("models/torch.py: model 'my-mlp' on backend torch: RuntimeError", TRACEBACK),
     ),
-    "no engine": (
-        "my-numpy",
-        (ENGINE, "\nENGINE =", "\nENGIN ="),
-        ["engines/my_numpy.py: has no `ENGINE`, which the project calls; add it"],
-    ),
-    "no method": (
-        "my-numpy",
-        (ENGINE, "def warm_up", "def warm"),
-        ["engines/my_numpy.py: ENGINE has no warm_up; every engine has the methods of `Engine`"],
-    ),
-    "engine raises": (
-        "my-numpy",
-        (ENGINE, "        totals = np.zeros(3)\n", "        totals = 1 / 0\n"),
-        [at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero"],
-    ),
-    "model raises": (
-        "torch",
-        (MODEL, "nn.ReLU()", "nn.ReLu()"),
-        [at(MODEL, "nn.ReLU") + "AttributeError", "has no attribute 'ReLu'"],
-    ),
-    "options that the model has not": (
-        "torch",
-        (MODEL, "classes: int, hidden: int", "classes: int, width: int"),
-        ["workloads.my-digits.model", "hidden"],
-    ),
-    "layers that do not fit": (
-        "torch",
-        (MODEL, "nn.Linear(hidden,", "nn.Linear(hidden + 1,"),
-        ["models/torch.py: model 'my-mlp' on backend torch: RuntimeError", TRACEBACK],
-    ),
-}
+]
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_one_message_as_it_runs(small, folder, failure):
-    backend, change, words = FAILURES[failure]
-    edit(*change)
+@pytest.mark.parametrize(
+    ("backend", "file", "old", "new", "words"), [(*row[:4], row[4:]) for row in FAILURES]
+)
+def test_one_message_as_it_runs(small, folder, backend, file, old, new, words):
+    edit(file, old, new)
     done = call(train_command(spec_of(backend), small, folder / "run"))
     refused(done, *words)
     assert not (folder / "run/record.json").exists()
@@ -260,9 +198,6 @@ def test_an_error_names_a_line_of_the_plugin_and_of_nothing_else(folder):
     with pytest.raises(ZeroDivisionError) as other:
         runpy.run_path(str(package))
     assert as_user_error(other.value) is None
-    with pytest.raises(KeyError) as error:  # of the project, not of a model
-        Ledger().add({"no such clock": 1.0})
-    assert of_own_model(error.value, spec_of("torch")) is None
 
 
 def test_full_memory_and_disks_stay_what_they_are(folder):

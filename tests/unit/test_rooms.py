@@ -1,9 +1,16 @@
-"""The rooms of scripts/paragone/: which of them each may import, and that no program imports another."""
+"""The rooms of scripts/paragone/: which rooms each may import, and the digests of their code.
+
+A digest that missed a module would leave results that an edit changes.
+"""
 
 import ast
 from pathlib import Path
 
 import pytest
+from workspace import ROOT
+
+from paragone.base import plugins
+from paragone.plan.code import GROUPS, code_of, digest_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 LIBRARY = SCRIPTS / "paragone"
@@ -68,3 +75,70 @@ def test_no_program_imports_a_program():
     programs = {path.stem for path in SCRIPTS.glob("*.py")}
     for path in SCRIPTS.rglob("*.py"):
         assert not programs & set(imported(path)), path
+
+
+# Modules by dotted name, without those of the plan, whose digests these are, and those that read no config.
+MODULES = {
+    ".".join(path.relative_to(SCRIPTS).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in LIBRARY.rglob("*.py")
+}
+
+
+def files_of(group: str) -> set[Path]:
+    places = [(LIBRARY / name).resolve() for name in GROUPS[group].split()]
+    return {
+        file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])
+    }
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_has_all_modules_that_its_modules_import(group):
+    files = files_of(group)
+    assert all(file.is_file() for file in files)
+    needed = {MODULES[name] for file in files for name in imported(file) if name in MODULES}
+    beside = {*(LIBRARY / "plan").glob("*.py"), LIBRARY / "__init__.py"}
+    beside |= {path for path in needed if path.name == "__init__.py"}
+    assert needed - files - beside == set()
+
+
+def test_an_edit_of_a_figure_or_of_statistics_trains_nothing():
+    rooms = {
+        path.relative_to(LIBRARY).parts[0] for path in files_of("timing") if LIBRARY in path.parents
+    }
+    assert not {"analysis", "reporting", "plan"} & rooms
+    assert {"training", "models", "engines", "data"} <= rooms
+
+
+def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, monkeypatch):
+    """The program is named as seen from the working directory."""
+    names = ("mlp", "sgd", "torch")
+
+    def digest(place: str, text: str = "# one", name: str = "near.py", *more: str) -> str:
+        models = tmp_path / place / "models"
+        models.mkdir(parents=True)
+        (models / "torch.py").write_text('MODELS = {"own": None}')
+        (models / name).write_text(text)
+        monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / place))
+        path, made = code_of("train.py", "training", *names, *more)
+        assert not Path(path).is_absolute()
+        assert Path(path).resolve() == ROOT / "scripts/train.py"
+        return made
+
+    first = digest("zz", "# one", "near.py", "own")
+    monkeypatch.chdir(tmp_path)
+    assert digest("aa", "# one", "near.py", "own") == first
+    assert digest("b", "# another", "near.py", "own") != first
+    assert digest("c", "# one", "other.py", "own") != first
+    # A run that uses no name of the folder does not depend on it.
+    assert digest("d", "# one") == digest("e", "# another") != first
+
+
+def test_a_name_that_is_put_together_belongs_to_every_folder(tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    file = tmp_path / "models/torch.py"
+    file.write_text("MODELS = {f'deep-{depth}': None for depth in (2, 3)}")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
+    before = digest_of("training", "deep-2")
+    file.write_text("MODELS = {f'deep-{depth}': None for depth in (2, 4)}")
+    assert digest_of("training", "deep-2") != before
+    assert plugins.users("sgd") == []

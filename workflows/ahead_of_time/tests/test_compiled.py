@@ -1,13 +1,21 @@
-"""Which steps are compiled; programs read by hand: collectives, memory, bounds, times beside them."""
+"""Compiled steps: their plan, collectives and traffic read by hand, bounds, figures and tables.
+
+Records of compilations are made up: eight devices of a machine with round peaks.
+"""
 
 import copy
+import json
+from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
+import msgspec
 import pandas as pd
 import pytest
 import yaml
-from made_compilations import compilation, measured, over, refused
-from workspace import CONFIG, ROOT, jobs
+from workspace import CONFIG, FOLDERS, ROOT, jobs
 
+import show
 from ahead_of_time.bounds import (
     STRONG,
     WEAK,
@@ -21,9 +29,78 @@ from ahead_of_time.bounds import (
 )
 from ahead_of_time.hlo import collectives_of, traffic
 from ahead_of_time.plan import plan_of
-from ahead_of_time.records import Compilation
+from ahead_of_time.records import Compilation, MeasuredStep
 from paragone.base.errors import UserError
+from paragone.base.typed_json import write
 from paragone.config.numbers import Protocol, Row
+
+DEVICE = {
+    "name": "made",
+    "flops": {"float32": 1e12},
+    "memory": 1e9,
+    "memory_bandwidth": 1e11,
+    "link_bandwidth": 1e10,
+    "sources": dict.fromkeys(("flops", "memory", "memory_bandwidth", "link_bandwidth"), "made up"),
+}
+STEP = {
+    "name": "fashion-cnn.jax.r8.b1024.s0.00000000",
+    "workload": "fashion-cnn",
+    "model": {"name": "fashion-cnn"},
+    "backend": "jax",
+    "precision": "float32",
+    "devices": 8,
+    "global_batch": 1024,
+    "exported": {
+        "replicas": 1,
+        "partitions": 8,
+        "parameters": 21_900,
+        "flop_per_example": 2_000_000,
+    },
+}
+COST = {
+    "flop": 3e8,
+    "memory_traffic": 1e8,
+    "memory": 5700,
+    "collectives": [{"kind": "all-reduce", "bytes": 80_000, "group": 8, "count": 1}],
+}
+
+
+def compilation(
+    step: dict | None = None,
+    device: dict | None = None,
+    cost: dict | None = None,
+    **changes: Any,
+) -> Compilation:
+    """A record of 256 MFLOP, 100 MB of traffic and an all-reduce of 80 kB, on each of 8 devices."""
+    step = STEP | (step or {})
+    target = {"label": f"{step['devices']} made devices", "compiler": "tpu", "topology": "made"}
+    target |= {"devices": step["devices"], "device": DEVICE | (device or {})}
+    about = {"status": "compiled", "seconds": 1.5, "cost": COST | (cost or {})}
+    record = {"step": step, "target": target, "software": {"libtpu": "0"}, **about, **changes}
+    return msgspec.convert(record, Compilation)
+
+
+def refused(status: str, reason: str) -> Compilation:
+    """A record without numbers."""
+    record = compilation()
+    return msgspec.structs.replace(record, status=status, reason=reason, seconds=None, cost=None)
+
+
+def over(devices: int, batch: int) -> Compilation:
+    """The record of so many devices: FLOP and traffic divide, the all-reduce does not."""
+    collectives = [{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}]
+    cost = {"memory_traffic": 1e5 * batch / devices, "collectives": collectives, "flop": None}
+    return compilation(step={"devices": devices, "global_batch": batch}, cost=cost)
+
+
+def measured() -> MeasuredStep:
+    """0.25 GFLOP and 100 MB in each step of 40 ms; 100 GFLOP/s, memory of 10 GB/s."""
+    step, cost = {**STEP, "devices": 1, "global_batch": 125}, {**COST, "collectives": []}
+    speeds = {"product": {"amount": 1e10, "runs": [0.1, 0.2, 0.1]}}
+    speeds |= {"triad": {"amount": 1e9, "runs": [0.1, 0.1, 0.1]}}
+    record = {"step": step, "cost": cost, "calls": 5, "runs": [0.2, 0.2, 0.2], **speeds}
+    return msgspec.convert(record, MeasuredStep)
+
 
 FOLDER = ROOT / "workflows/ahead_of_time"
 BLOCK = yaml.safe_load((FOLDER / "config.yaml").read_text())["ahead_of_time"]
@@ -217,3 +294,64 @@ def test_efficiency_by_hand():
 def test_a_measured_step_is_held_against_the_speeds_of_the_machine():
     ratio = validated(measured())  # 40 ms over the longer of 2.5 ms and 10 ms
     assert (ratio.median, ratio.n) == (pytest.approx(4), 3)
+
+
+SYSTEM = ["xla_fashion_cnn", "8 TPU cores (Colab), PyTorch/XLA", "8 made devices"]
+SUFFIXES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "json")}
+EXHIBITS = [(kind, name) for kind in SUFFIXES for name in getattr(show, kind.upper())]
+
+
+def shown(folder: Path, kind: str, name: str, made: list) -> list[Path]:
+    """The files of a figure or table of these records."""
+    paths = [folder / f"{number}.json" for number, _ in enumerate(made)]
+    for path, record in zip(paths, made, strict=True):
+        write(record, path)
+    write(measured(), folder / "measured.json")
+    files = [folder / f"{name}.{suffix}" for suffix in SUFFIXES[kind]]
+    about = {"title": "A title", "systems": [SYSTEM], "labels": {"jax": "JAX"}, "palette": {}}
+    options = [kind, name, "--about", json.dumps(about), "--records", *map(str, paths)]
+    options += ["--measured", str(folder / "measured.json"), "--papers"]
+    options += [str(FOLDERS[SYSTEM[0]])]
+    show.main([*options, "--files", *map(str, files)])
+    plt.close("all")
+    return files
+
+
+def all_records() -> list:
+    strong = [over(devices, 1024) for devices in (1, 2, 8, 64)]
+    weak = [over(devices, 128 * devices) for devices in (1, 2, 64)]
+    other = msgspec.structs.replace(refused("refused", "no such TPU"), step=over(1, 7).step)
+    return [*strong, *weak, other]
+
+
+@pytest.mark.parametrize(("kind", "name"), EXHIBITS)
+@pytest.mark.filterwarnings("error")
+def test_each_is_the_same_bytes_again_and_says_that_nothing_ran(tmp_path, kind, name):
+    files = shown(tmp_path, kind, name, all_records())
+    first = [path.read_bytes() for path in files]
+    assert first == [path.read_bytes() for path in shown(tmp_path, kind, name, all_records())]
+    # Each text of an SVG file is a comment in it.
+    assert "NOT RUN" in files[kind == "tables"].read_text()
+
+
+def test_the_figure_of_bounds_has_published_times_and_what_was_not_compiled(tmp_path):
+    *_, csv = shown(tmp_path, "figures", "published_bounds", all_records())
+    rows = pd.read_csv(csv)
+    published = rows[rows["part"] == "published"]
+    assert published["seconds"].tolist() == [pytest.approx(269 / 2900)]
+    assert published["place"].tolist() == ["fashion-cnn, batch 1,024: 8 made devices"]
+    assert rows.loc[rows["status"] == "refused", "seconds"].isna().all()
+
+
+def test_tables_have_verdicts_and_refusals(tmp_path):
+    csv, markdown, *_ = shown(tmp_path, "tables", "compiled", all_records())
+    assert pd.read_csv(csv)["status"].iloc[-1] == "refused"
+    assert "refused by the compiler: no such TPU" in markdown.read_text()
+    csv, *_ = shown(tmp_path, "tables", "published_bounds", all_records())
+    assert pd.read_csv(csv)["verdict"].tolist() == ["lower bound, compiled, not run"]
+
+
+def test_without_several_numbers_of_devices_there_is_one_message(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        shown(tmp_path, "figures", "compiled_scaling", [over(1, 1024), over(8, 1024)])
+    assert "--records: no workload was compiled for several numbers" in capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""Bundles drawn: experiments come from their configs, and machines stay apart."""
+"""Bundles drawn, those of records/ as well: experiments come from their configs, machines stay apart."""
 
 import copy
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -17,7 +18,7 @@ from workspace import CONFIG, ROOT, job_stats, snakemake
 import bundle
 import unbundle
 from bundle_archive import Listing, pack, read, read_config, write
-from drawn_config import drawn, files_of_records
+from drawn_config import drawn, files_of_records, opened
 from paragone.analysis import tidy
 
 SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
@@ -159,3 +160,28 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
     assert f"figures/{EXPERIMENT}/variants.svg" in text
+
+
+CONTRIBUTED = sorted((ROOT / "records").glob("*.zip"))
+
+
+def test_the_list_has_each():
+    text = (ROOT / "records/README.md").read_text()
+    assert re.findall(r"^\| \[(\S+)\]\(\1\) \|", text, re.MULTILINE) == [
+        path.name for path in CONTRIBUTED
+    ]
+    assert CONTRIBUTED
+
+
+@pytest.mark.parametrize("path", CONTRIBUTED, ids=lambda path: path.stem)
+def test_it_is_tabulated_and_its_config_is_drawn(path, tmp_path):
+    unbundle.main(["--bundles", str(path), "--results", str(tmp_path)])
+    tables = [pd.read_parquet(table) for table in tmp_path.glob("tables/*/runs.parquet")]
+    runs = pd.concat(tables)
+    assert set(runs["run"]) == {folder.name for folder in (tmp_path / "runs").iterdir()}
+    completed = runs[runs["status"] == "completed"]
+    assert len(completed)
+    assert set(completed["parity"]) == {"passed"}
+    bundles = opened([str(path)])
+    ((_, own),) = bundles.values()
+    assert set(own["experiments"]) <= set(Plan(config=drawn({}, bundles)).sections)

@@ -1,17 +1,13 @@
 """Training steps under each framework's own profiler, and runs that cannot be profiled."""
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 from workspace import INDUCTOR, ROOT, changed, command, make_spec, succeed
 
 import profile_steps
 import tabulate_profiles
-from paragone.base.ranks import ALONE
 from paragone.base.typed_json import read
-from paragone.workers.rendezvous import Rendezvous
-from profilers import Line, Operation, Profile, of_device, operations_of
+from profilers import Line, Operation, of_device, operations_of
 from step_profiles import ProfileRecord
 
 pytestmark = pytest.mark.full
@@ -44,6 +40,8 @@ def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, 
     assert any(name in operation.name for operation in operations for name in names)
     assert sum(operation.share for operation in operations) <= 1 + 1e-9
     assert first.name in printed
+    assert record.profile.profiled_milliseconds > first.milliseconds > 0
+    assert record.profile.alone_milliseconds > 0
 
 
 def test_runs_that_cannot_be_profiled_have_a_status_and_a_row(small, tmp_path):
@@ -81,44 +79,5 @@ def test_time_inside_an_operation_is_not_its_own():
     assert of_device(lines) == lines[3:]
 
 
-class Counting:
-    """An engine whose steps take a tenth of a second of a clock of its own."""
-
-    shard = None
-
-    def __init__(self, monkeypatch):
-        self.now, self.epochs, self.cost = 0.0, [], 1.0
-        monkeypatch.setattr(profile_steps.time, "perf_counter", lambda: self.now)
-        for name in ("build", "warm_up"):
-            monkeypatch.setattr(profile_steps, name, lambda worker: None)
-        monkeypatch.setattr(profile_steps, "train_batches", lambda *about: iter(range(about[-1])))
-
-    def train_epoch(self, seed, rate, batches, steps):
-        self.epochs.append([*batches])
-        assert len(self.epochs[-1]) == steps
-        self.now += 0.1 * self.cost * steps
-
-    def profile(self, work, kind):
-        """Profile at half the speed; twelve operations."""
-        self.cost = 2.0
-        seconds = work()
-        self.cost = 1.0
-        operations = [Operation(f"op{n}", 20, seconds * n / 100) for n in range(12)]
-        return Profile("a profiler", "1.0", f"things on {kind}", seconds, operations)
-
-
-def test_a_second_of_steps_is_profiled_between_as_many_that_are_not(monkeypatch):
+def test_about_a_second_of_steps_is_profiled():
     assert [profile_steps.planned(step) for step in (1e-6, 0.01, 30.0)] == [300, 100, 2]
-    spec, meeting = make_spec("fashion-conv", "torch", 1, 64), Rendezvous(None, 1, 1.0)
-    engine = Counting(monkeypatch)
-    worker = SimpleNamespace(engine=engine, spec=spec, dataset=None, world=ALONE)
-    profile = profile_steps.profile_steps(worker, engine.profile, meeting)
-    assert [len(batches) for batches in engine.epochs] == [2, 10, 10, 10, 10]
-    assert all(batches == [*range(len(batches))] for batches in engine.epochs)
-    assert profile.steps == 10
-    assert profile.alone_milliseconds == pytest.approx(100)
-    assert profile.profiled_milliseconds == pytest.approx(200)
-    assert [each.name for each in profile.operations] == [f"op{n}" for n in range(11, 1, -1)]
-    first = profile.operations[0]
-    assert (first.calls, first.milliseconds, first.share) == pytest.approx((2, 22, 11 / 66))
-    assert (profile.all_operations, profile.all_milliseconds) == pytest.approx((12, 132))
