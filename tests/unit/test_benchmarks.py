@@ -1,15 +1,13 @@
 """The table of `make bench`: its words, and rows of a real measurement."""
 
-import math
 import sys
 
 import bench
-import numpy as np
 import pytest
 import training
 import workflow
-from product import Data, output_of
-from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
+from product import Data
+from rows import NO, UNDECIDED, YES, at_least, at_most
 from workspace import ROOT, small_copy, succeed
 
 pytestmark = pytest.mark.nightly
@@ -27,19 +25,6 @@ pytestmark = pytest.mark.nightly
 )
 def test_measurements_on_both_sides_of_a_limit_may_decide_nothing(values, within, reached):
     assert (at_most(2, values), at_least(2, values)) == (within, reached)
-
-
-def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
-    taken = iter([6.0, 2.0, 3.0, 9.0])
-    assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
-
-
-def test_nanogpts_loop_begins_at_chance(tmp_path):
-    for split in ("train", "test"):
-        characters = np.random.default_rng(0).integers(65, size=1000, dtype=np.int32)
-        np.save(tmp_path / f"{split}_inputs.npy", characters)
-    printed = output_of(training.OPPONENTS / "nano_gpt.py", tmp_path, 1)
-    assert printed["test_loss"] == pytest.approx(math.log(65), abs=0.1)
 
 
 def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):

@@ -94,16 +94,10 @@ def test_file_that_changes_after_its_check_is_not_used(mirror, tmp_path):
     assert not (tmp_path / "manifest.json").exists()
 
 
-@pytest.fixture(scope="module")
-def cats(mirror, tmp_path_factory) -> Dataset:
-    """The subset of the mirror at 64 x 64, from the raw file to the mapped arrays."""
-    folder = tmp_path_factory.mktemp("cats")
-    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), {"size": 64})
-    return load(folder / "results/manifest.json", folder / "data")
-
-
-def test_images_are_those_of_the_files(cats, mirror):
-    """The first image of each split, found by its place in the documented split."""
+def test_images_are_those_of_the_files(mirror, tmp_path):
+    """The first image of each split, at its place in the documented split."""
+    prepare("cats_vs_dogs", tmp_path / "results", tmp_path / "data", str(mirror), {"size": 64})
+    cats = loaded(tmp_path)
     assert cats.train_inputs.shape == (1_601, 64, 64, 3)
     assert cats.test_inputs.shape == (401, 64, 64, 3)
     labels = np.concatenate([cats.train_labels, cats.test_labels])
@@ -125,20 +119,14 @@ def test_images_are_those_of_the_files(cats, mirror):
             assert np.abs(inputs[0] - expected.permute(1, 2, 0).numpy()).mean() < 4
 
 
-@pytest.fixture(scope="module")
-def reuters(mirror, tmp_path_factory) -> Dataset:
-    """Reuters of the mirror, from the raw file to the mapped arrays."""
-    folder = tmp_path_factory.mktemp("reuters")
-    prepare("reuters", folder / "results", folder / "data", environment=str(mirror))
-    return load(folder / "results/manifest.json", folder / "data")
-
-
-def test_texts_are_those_of_keras(reuters, mirror):
+def test_texts_are_those_of_keras(mirror, tmp_path):
     """By the recipe of keras.datasets.reuters.load_data, which downloads its file, written out anew.
 
     Order, marks and padding are as keras.utils.pad_sequences makes them by default. The vocabulary covers
     both splits, and the words of texts that were cut, which the published program counts.
     """
+    prepare("reuters", tmp_path / "results", tmp_path / "data", environment=str(mirror))
+    reuters = loaded(tmp_path)
     with np.load(mirror / "reuters/reuters.npz", allow_pickle=True) as file:
         texts, labels = file["x"], file["y"]
     order = np.arange(len(texts))
