@@ -17,11 +17,12 @@ from data_programs import (
     made,
     pictures,
     serialize,
+    wrong,
 )
 from faults.lying_server import honest, serving
 from workspace import memory_limited, refused
 
-from paragone.config.datasets import shaping, state_of_files
+from paragone.config.datasets import state_of_files
 from paragone.data import load
 
 # Without the official edition there is no official address to ask: tests need no network's absence.
@@ -124,8 +125,8 @@ def arrays(here) -> Path:
     return here / "mine.npz"
 
 
-def fetched(block: dict, name: str = "mine", **settings: object):
-    return fetch(name, Path("results"), Path("data"), block=block, **settings)
+def fetched(block: dict, **settings: object):
+    return fetch("mine", Path("results"), Path("data"), block=block, **settings)
 
 
 def test_a_stand_in_has_the_shapes_of_the_real_data(arrays):
@@ -181,38 +182,21 @@ def read(source, scratch, kept):
 """
 
 
-@pytest.fixture
-def own_form(here, monkeypatch):
-    """Write the form of a plugin: ten equal numbers, half of them of each class."""
+def test_a_form_of_a_plugin(here, monkeypatch):
+    """Ten equal numbers; an edit makes other arrays. One that returns something else is refused."""
     path = here / "own/data/forms/mine.py"
     path.parent.mkdir(parents=True)
     monkeypatch.setenv("PARAGONE_PLUGINS", str(here / "own"))
-
-    def write(text: str = OWN_FORM, value: int = 1, examples: int = 10) -> None:
-        path.write_text(text.replace("VALUE", str(value)).replace("EXAMPLES", str(examples)))
-
-    return write
-
-
-def test_an_edit_of_a_form_in_a_plugin_makes_other_arrays(own_form):
     block = {"form": "mine", "held_out": 0.2, "files": ["a"], "builder": "none"}
+    text = OWN_FORM.replace("EXAMPLES", "10")
     for value in (1, 70):  # of another length: Python looks at seconds and sizes
-        own_form(value=value)
+        path.write_text(text.replace("VALUE", str(value)))
         dataset, manifest = made(block)
         assert dataset.train_inputs.max() == value
     assert manifest["recipe"]["parameters"]["files"] == ["a"]
-    assert "code" not in shaping(NPZ)
-
-
-@pytest.mark.parametrize(
-    ("form", "words"),
-    [
-        ({"examples": 11}, "announced 11"),
-        ({"text": "def read(*_):\n    return 5\n"}, "forms/mine.py: read returned int, no Raw"),
-    ],
-)
-def test_a_form_that_returns_something_else_than_it_says(own_form, form, words):
-    own_form(**form)
-    done = fetched({"form": "mine", "held_out": 0.2})
-    assert done.returncode == 0, done.stderr
-    refused(serialize(Path("results"), Path("data")), words)
+    for text, reason in (
+        (OWN_FORM.replace("EXAMPLES", "11").replace("VALUE", "1"), "announced 11"),
+        ("def read(*_):\n    return 5\n", "forms/mine.py: read returned int, no Raw"),
+    ):
+        path.write_text(text)
+        wrong(block, reason)
