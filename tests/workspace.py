@@ -44,11 +44,12 @@ FOLDERS = {name: paper.folder.resolve() for name, paper in PAPERS.items()}
 # Their models are found by engines in a test's own process, and in programs that it starts.
 plugins.use(CONFIG["plugins"])
 CONFIG |= {"papers": [], "plugins": [], "reduced": None}
-# The configs of examples/ by folder.
+# The configs of examples/ by folder, and their workloads.
 EXAMPLES = {
     path.parent.name: yaml.safe_load(path.read_text())
     for path in sorted(ROOT.glob("examples/*/config.yaml"))
 }
+OF_EXAMPLES = {name: block for own in EXAMPLES.values() for name, block in own["workloads"].items()}
 # (backend, replicas): the backends that train on CPUs.
 SEVERAL = ["tensorflow-mirrored", "torch-xla", "jax", "jax-multiprocess", "torch-ddp", "torch-fsdp"]
 CELLS = [("torch", 1), *((name, 2) for name in (*SEVERAL, "tensorflow-multiworker"))]
@@ -125,9 +126,8 @@ def make_spec(
     """The specification that config.yaml or an example gives for one cell; `changes` replace its fields."""
     cell = {"backend": backend, "replicas": replicas, "global_batch": global_batch}
     experiment = {"workload": workload, "matrix": [cell]}
-    workloads = [block["workloads"] for block in (*EXAMPLES.values(), CONFIG)]
-    merged = functools.reduce(operator.or_, workloads)
-    config = {**CONFIG, "workloads": merged, "experiments": {"single": experiment}}
+    workloads = CONFIG["workloads"] | OF_EXAMPLES
+    config = {**CONFIG, "workloads": workloads, "experiments": {"single": experiment}}
     (spec,) = expand(config, "single")
     return replace(spec, **changes)
 
