@@ -10,9 +10,10 @@ from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.jobs import Job, read_job
 from paragone.base.processes import end_process, take_environment
+from paragone.config.datasets import SPLITS
 from paragone.data import serializer
+from paragone.data.summary import DataSummary
 from paragone.models import check_shape
-from paragone.records.data_summary import DataSummary
 
 
 class Serialization(Job, kw_only=True):
@@ -36,12 +37,14 @@ def main() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     source = json.loads(job.source.read_bytes())
-    manifest = serializer.serialize(source, job.folder)
-    summary = msgspec.convert(json.loads(manifest.read_bytes())["summary"], DataSummary)
+    content = serializer.serialize(source, job.folder).read_bytes()
+    manifest = json.loads(content)
+    summary = msgspec.convert(manifest["summary"], DataSummary)
     for model in job.models:
         check_shape(model, source["dataset"], summary.shape, summary.vocabulary)
-    write_bytes(manifest.read_bytes(), job.manifest)
-    print(f"{source['dataset']}: {summary.what}")
+    write_bytes(content, job.manifest)
+    train, test = (manifest["arrays"][f"{split}_labels"]["shape"][0] for split in SPLITS)
+    print(f"{source['dataset']}: {train:,} training and {test:,} test examples of {summary.what}")
     print(*(f"  {name} {train:,} + {test:,}" for name, train, test in summary.rows), sep=";")
     for fact in summary.facts:
         print(f"  {fact}")

@@ -1,7 +1,5 @@
 """The example of docs/data.md: arrays, images and texts of a user, learned on three frameworks."""
 
-import json
-
 import pytest
 from documents import example
 from own_folder import Own, of_page, own
@@ -25,8 +23,7 @@ def test_arrays_images_and_texts_of_a_user_on_three_frameworks(three, name):
     made = [each for each in three.records() if each.spec.workload.dataset == name]
     assert {each.spec.backend.name for each in made} == {*verdicts}
     assert {(each.status, each.first_steps.passed) for each in made} == {("completed", True)}
-    manifest = json.loads((three.results / f"data/{name}/manifest.json").read_text())
-    assert manifest["source"] == "real"
     for each in made:
-        assert each.epochs[-1].test_accuracy > manifest["majority"]["test"] + 0.1
+        assert each.data.source == "real"
+        assert each.epochs[-1].test_accuracy > each.data.test_majority + 0.1
     assert three.added_to_the_checkout() == []

@@ -21,7 +21,6 @@ MANIFEST = json.dumps(
         "dataset": "fashion_mnist",
         "source": "real",
         "edition": "official",
-        "majority": {"train": 0.1, "test": 0.1},
         "arrays": {
             "train_inputs": {"shape": [60_000, 28, 28, 1]},
             "test_inputs": {"shape": [10_000, 28, 28, 1]},

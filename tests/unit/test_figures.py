@@ -266,7 +266,6 @@ def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
     assert sorted(runs.index) == sorted(one["run"] for one in tried)
     for one in tried:
         row = runs.loc[one["run"]]
-        assert row["final"] == one["epochs"][-1]["test_accuracy"]
         found = time_to_target(one)
         if found.reached:
             expected = found.last_miss, found.first_hit

@@ -25,9 +25,6 @@ from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
-from paragone.records.data_summary import DataSummary
-from paragone.tasks import MULTI_LABEL
-from paragone.tasks.reference import guessed, variance
 
 LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
 
@@ -70,8 +67,6 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
             "class_names": list(raw.class_names),
-            # The best accuracy or F1 of a constant answer.
-            **_reached_by_guessing(partial, summary, window, several),
             "vocabulary": vocabulary,
             **({"window": window} if window else {}),
             "arrays": {
@@ -110,28 +105,6 @@ def _from_files(source: dict, folder: Path, partial: Path) -> tuple[Raw, int | N
         vocabulary = _write(raw, source, partial)
     shutil.rmtree(scratch)
     return raw, vocabulary
-
-
-def _reached_by_guessing(
-    folder: Path, summary: DataSummary, window: int | None, several: bool
-) -> dict[str, dict[str, float]]:
-    """Return the best score of a constant answer in each split, or the variance of numeric targets.
-
-    window: of a stream, whose first token is no label. several: an example has any number of classes.
-    """
-    scores = {}
-    for split in SPLITS:
-        labels = np.load(folder / f"{split}_labels.npy", mmap_mode="r")
-        if not summary.classes:
-            scores[split] = variance(labels)
-        elif several:
-            scores[split], _ = guessed(MULTI_LABEL, labels, labels.shape[1])
-        elif window:
-            scores[split] = float(np.bincount(labels[1:]).max() / (len(labels) - 1))
-        else:
-            counts = summary.examples[split]
-            scores[split] = max(counts) / sum(counts)
-    return {"majority" if summary.classes else "variance": scores}
 
 
 def _split(source: dict) -> str:

@@ -1,19 +1,77 @@
-"""The summary of a serialized data set, made from its arrays and from what its form noticed."""
+"""The summary of a serialized data set: part of its manifest, printed by `serialize`.
+
+It is made from the arrays, and from what the form noticed.
+"""
 
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
 from paragone.data.forms import TEXTS, Raw
 from paragone.data.words import START, UNKNOWN
-from paragone.records.data_summary import DataSummary
 
 ROWS = 5000  # read at a time
 FEW = 5  # training examples of a class, below which there is a notice
+MOST_SHOWN = 24  # classes that are listed of a data set with more
+
+
+class DataSummary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Counts, values and oddities of a serialized data set.
+
+    `examples`: split -> number of each class, in the order of `classes`. `shape`: of one example as stored,
+    channels last. `values`: lowest and highest over both splits; None for words. `vocabulary`: number of word
+    indices; None for numbers. `unknown`: split -> share of its words that are outside of the vocabulary;
+    empty for what was no text. `treated`: what was skipped or converted, in words, and how often.
+    `notices`: sentences on what is legal and odd. `targets`: lowest and highest of labels that are numbers,
+    which have no classes.
+    """
+
+    classes: list[str]
+    examples: dict[str, list[int]]
+    shape: list[int]
+    dtype: str
+    values: tuple[float, float] | None
+    vocabulary: int | None
+    unknown: dict[str, float]
+    treated: dict[str, int]
+    notices: list[str]
+    targets: tuple[float, float] | None = None
+
+    @property
+    def what(self) -> str:
+        """Return what is learned from what."""
+        learned = f"{len(self.classes):,} classes"
+        if self.targets:
+            learned = f"targets {self.targets[0]:g} to {self.targets[1]:g}"
+        content = (
+            f"values {self.values[0]:g} to {self.values[1]:g}"
+            if self.values
+            else f"{self.vocabulary or 0:,} word indices"
+        )
+        return f"{learned}, each {' x '.join(map(str, self.shape))} {self.dtype}, {content}"
+
+    @property
+    def rows(self) -> list[tuple[str, int, int]]:
+        """Return name, training examples and test examples of each class that is listed."""
+        return [*zip(self.classes, *self.examples.values(), strict=False)][:MOST_SHOWN]
+
+    @property
+    def facts(self) -> list[str]:
+        """Return what else a person should see: shares of unknown words, what was skipped or converted."""
+        more = len(self.classes) - MOST_SHOWN
+        return [
+            *([f"{more:,} more classes are not listed"] if more > 0 else []),
+            *(
+                f"{share:.0%} of the words of the {split} split are unknown"
+                for split, share in self.unknown.items()
+            ),
+            *(f"{count:,} {treatment}" for treatment, count in self.treated.items()),
+        ]
 
 
 def summarize(
@@ -80,8 +138,6 @@ def summarize(
         treated={reason: count for reason, count in treated.items() if count},
         notices=notices,
         targets=None if classes else _range(labels),
-        positions=labels["train"][0].size if classes and not several else 1,
-        sizes={split: len(part) for split, part in labels.items()} if several or ignored else {},
     )
 
 

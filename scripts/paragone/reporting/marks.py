@@ -57,13 +57,6 @@ def draw_level(axes: Axes, value: float, wording: str, above: bool = False, **op
     write(axes, wording, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
 
 
-def draw_targets(axes: Axes, runs: pd.DataFrame, metric: str, above: bool = False) -> None:
-    """Draw a line at each value of a test metric that the runs try to reach."""
-    of_metric = runs["target_metric"].eq(metric).fillna(False)
-    for target in sorted(set(runs.loc[of_metric, "target_value"].dropna())):
-        draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
-
-
 def write(
     axes: Axes, wording: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
 ) -> Annotation:

@@ -19,7 +19,6 @@ from paragone.reporting.marks import (
     STAR,
     draw_level,
     draw_lines,
-    draw_targets,
     explain,
     legend_band,
     legend_line,
@@ -169,7 +168,9 @@ def _name_axes(
     if name not in ("accuracy", "f1", "r2"):
         scale(axes, of_metric["value"].astype(float))
     if split == "test":
-        draw_targets(axes, runs, name)
+        targets = runs.loc[runs["target_metric"].eq(name).fillna(False), "target_value"]
+        for target in sorted(set(targets.dropna())):
+            draw_level(axes, target, f"target {target:g}", color=style.MUTED, linestyle=":")
     if name not in ("accuracy", "f1"):
         return
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):

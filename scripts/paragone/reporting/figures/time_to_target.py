@@ -1,4 +1,4 @@
-"""Time to the target by batch size: every run, hits and misses, and the final value of the metric."""
+"""Time to the target by batch size: every run, hits and misses."""
 
 from typing import Any
 
@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
-from paragone.analysis.statistics import summarize, summarize_times
+from paragone.analysis.statistics import summarize_times
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
-    draw_targets,
     explain,
     legend_band,
     legend_line,
@@ -28,7 +27,7 @@ from paragone.tasks import METRICS
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
 COLUMNS = ["series", "backend", "global_batch", "kind", "last_miss", "first_hit", "censored_at"]
-COLUMNS += ["value", "low", "high", "reached", "n", "final", "metric", "runs", "words"]
+COLUMNS += ["value", "low", "high", "reached", "n", "runs", "words"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -43,20 +42,14 @@ def points(inputs: Inputs) -> pd.DataFrame:
             "no run of this experiment has a target: set `target` in its block of the config"
         )
     ends = inputs.epochs.groupby("run")["elapsed_train_seconds"].max()
-    last = inputs.epochs.sort_values("epoch").groupby("run").nth(-1).set_index("run")
-    finals = {
-        run: last.loc[run, f"test_{metric}"]
-        for run, metric in zip(inputs.runs["run"], inputs.runs["target_metric"], strict=True)
-        if run in last.index and not pd.isna(metric)
-    }
     rows = []
     for sweep in inputs.sweeps(*BY_BATCH):
         for cell in series_of(sweep.runs, inputs.labels):
-            rows += _of_batch(sweep.label, cell, ends, finals)
+            rows += _of_batch(sweep.label, cell, ends)
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float]) -> list[dict]:
+def _of_batch(label: str, cell: Series, last: pd.Series) -> list[dict]:
     ended = cell.runs[cell.runs["status"].isin(TRIED)]
     unproven = ["parity not passed: no time"] if (ended["parity"] != "passed").any() else []
     facts = {
@@ -74,8 +67,6 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
             "last_miss": run["target_last_miss_seconds"],
             "first_hit": run["target_first_hit_seconds"],
             "censored_at": np.nan if hit else last.get(run["run"], np.nan),
-            "final": finals.get(run["run"], np.nan),
-            "metric": run["target_metric"],
             "runs": run["run"],
         }
         for (_, run), hit in zip(tried.iterrows(), hits, strict=True)
@@ -84,7 +75,6 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
     # The time of a run is in (last miss, first hit], so the median of times is between the medians.
     misses = tried["target_last_miss_seconds"].where(hits, tried["run"].map(last))
-    ends = [row["final"] for row in rows if row["kind"] != "diverged"]
     median = {
         **facts,
         "kind": "median",
@@ -95,26 +85,18 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float
         "high": times.high,
         "reached": int(hits.sum()),
         "n": len(tried),
-        "final": summarize(pd.Series(ends, dtype="float64")).median,
         "runs": " ".join(tried["run"]),
     }
     return [*rows, median]
 
 
-def _named(metrics: pd.Series) -> str:
-    """Return the metrics of targets in words, with their units."""
-    kinds = [METRICS[name] for name in metrics.dropna().unique()]
-    return ", ".join(f"test {kind.label}{kind.unit and f' ({kind.unit})'}" for kind in kinds)
-
-
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw success rates, times to target and final values over the batch sizes."""
+    """Draw success rates and times to target over the batch sizes."""
     names, backends = points["series"], points["backend"]
     styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
     remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
-    frame = style.Frame(style.SINGLE, 2.9, inputs.title, inputs.runs, remarks, handles)
-    heights = [0.12, 1.75, 0.85]
-    rates, times, finals = frame.subplots(3, 1, sharex=True, height_ratios=heights)
+    frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, handles)
+    rates, times = frame.subplots(2, 1, sharex=True, height_ratios=[0.12, 1.75])
     batches = np.log2(sorted(set(points["global_batch"])))
     # The width of a backend at a batch size, in octaves.
     slot = min(0.8 * min(np.diff(batches), default=1) / len(styles), 0.4)
@@ -128,31 +110,24 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             if median["words"]:
                 write_upright(times, middle, median["words"], style.ALARM)
             ends = [middle - 0.4 * slot, middle + 0.4 * slot]
-            _draw_median(times, ends, median["value"], look["color"])
+            if np.isfinite(median["value"]):
+                times.hlines(median["value"], *ends, color=look["color"], linewidth=1.4)
+                explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
             if np.isfinite(median["low"]):
                 # An infinite bound leaves the axes.
                 area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
                 times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
-            _draw_median(finals, ends, median["final"], look["color"])
-            if np.isfinite(median["value"]):
-                explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
             offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
             for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
                 _draw_time(times, at, run, look)
-                _draw_final(finals, at, run, look)
     rates.set_axis_off()
     rates.set_ylim(-0.5, 0.5)
     units = "axes fraction", "offset points"
     rates.annotate("reached", (0, 0.5), (-4, 0), *units, ha="right", va="center")
-    _dress(times, finals, points, inputs.runs)
+    _dress(times, points)
     edge = max(0.55 * slot * len(styles), 0.5)
-    finals.set_xlim(batches.min() - edge, batches.max() + edge)
+    times.set_xlim(batches.min() - edge, batches.max() + edge)
     return frame
-
-
-def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> None:
-    if np.isfinite(value):
-        axes.hlines(value, *ends, color=color, linewidth=1.4)
 
 
 def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
@@ -166,20 +141,12 @@ def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str])
         arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
         place = {"xytext": (0, 11), "textcoords": "offset points"}
         axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
-
-
-def _draw_final(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
-    if run["kind"] == "diverged":
-        # Its value is that of chance: on the lower edge, not to squeeze the others.
+    elif run["kind"] == "diverged":
         cross = {**look, "marker": "x", "markersize": 4}
         axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
-    else:
-        face = look["color"] if run["kind"] == "hit" else "white"
-        size = {"markeredgewidth": 0.8, "markersize": 2.8}
-        axes.plot(at, run["final"], markerfacecolor=face, **look, **size)
 
 
-def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) -> None:
+def _dress(times: Axes, points: pd.DataFrame) -> None:
     drawn = points[points["kind"].isin(["hit", "miss"])]
     ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
     times.set_ylabel("time to target (s)")
@@ -189,14 +156,9 @@ def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) 
         times.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
         plain_numbers(times.yaxis)
     batches = sorted(set(points["global_batch"]))
-    names = points["metric"].dropna().unique()
-    finals.set_ylabel(f"final {', '.join(METRICS[name].label for name in names)}")
-    finals.set_xlabel("global batch size (examples, log scale)")
-    finals.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
-    for name in names:
-        draw_targets(finals, runs, name, above=True)
-    for axes in (times, finals):
-        axes.grid(axis="y")
+    times.set_xlabel("global batch size (examples, log scale)")
+    times.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
+    times.grid(axis="y")
 
 
 def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:
