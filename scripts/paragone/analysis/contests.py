@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paragone.analysis.columns import (
-    FLAG,
-    PARITY,
-    RUN_COLUMNS,
-    columns_of_process,
-    columns_of_spec,
-    is_proven,
-    of_others,
-    typed,
-)
+from paragone.analysis import columns
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
 from paragone.records.compliance import REMARK, Breach, at_places, of_contests, table
@@ -36,11 +27,11 @@ _SHARED = (
 # What the speed of a run is taken from, the column `steady_source`.
 OF_CONTESTS, OF_EPOCHS = "contests", "its epochs"
 COLUMNS = {
-    **{name: RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
-    **typed(
+    **{name: columns.RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
+    **columns.typed(
         ("Int64", "contest round place steps"),
         ("float64", "contest_seconds seconds examples_per_second sleeping_share"),
-        (FLAG, "together"),
+        (columns.FLAG, "together"),
     ),
 }
 
@@ -73,26 +64,26 @@ def _rows(
     contest = record.contests[at]
     contestant = contest.contestants[index]
     spec = contestant.spec
-    proven = is_proven(contestant, parity)
+    proven = columns.is_proven(contestant, parity)
     process = next(iter(contestant.processes), None)
     shared = {
         **numbers,
         "contest_seconds": contest.seconds,
         "started": contest.started,
         "run": record.question,
-        **columns_of_spec(spec),
+        **columns.columns_of_spec(spec),
         "dataset": record.data.dataset,
         "status": contestant.status,
         "reason": contestant.reason,
-        "parity": PARITY[proven],
+        "parity": columns.PARITY[proven],
         "data_source": record.data.source,
         "data_edition": record.data.edition,
         "machines": 1,
         "together": contest.together,
     }
     if process:
-        columns = columns_of_process(process)
-        shared |= {name: columns[name] for name in ("machine", "machine_name")}
+        of_process = columns.columns_of_process(process)
+        shared |= {name: of_process[name] for name in ("machine", "machine_name")}
     windows = [
         (place, window)
         for place, window in enumerate(contest.windows)
@@ -116,7 +107,7 @@ def _rows(
             "steps": window.steps,
             "seconds": window.seconds,
             "sleeping_share": window.sleeping / window.whole,
-            **of_others([lost / total if total else None]),
+            **columns.of_others([lost / total if total else None]),
             "violations": " ".join(rules),
         }
         sound = all(table()[rule].severity == REMARK for rule in rules)

@@ -14,19 +14,7 @@ import pandas as pd
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
-from paragone.analysis.columns import (
-    EPOCH_COLUMNS,
-    EPOCH_SPEED_COLUMNS,
-    PARITY,
-    RUN_COLUMNS,
-    SPEED_COLUMNS,
-    STEADY_COLUMNS,
-    columns_of_process,
-    columns_of_spec,
-    is_proven,
-    machine_label,
-    of_others,
-)
+from paragone.analysis import columns
 from paragone.analysis.contests import OF_EPOCHS, with_speeds
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
@@ -72,8 +60,8 @@ def tables(
     if len(repeated):
         raise UserError(f"run {repeated[0]} was given more than once; name each record once")
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
-    runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
-    epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
+    runs = runs.reindex(columns=list(columns.RUN_COLUMNS)).astype(columns.RUN_COLUMNS)
+    epochs = epochs.reindex(columns=list(columns.EPOCH_COLUMNS)).astype(columns.EPOCH_COLUMNS)
     if rounds is not None:
         runs = with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
@@ -81,10 +69,10 @@ def tables(
     slow = {row.run for row in violations if row.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     unproven |= runs["run"].isin(slow)
-    runs.loc[unproven, SPEED_COLUMNS] = pd.NA
-    runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA
+    runs.loc[unproven, columns.SPEED_COLUMNS] = pd.NA
+    runs.loc[runs["status"] != "completed", columns.STEADY_COLUMNS] = pd.NA
     runs.loc[runs["steady_examples_per_second"].isna(), "steady_source"] = pd.NA
-    epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), EPOCH_SPEED_COLUMNS] = pd.NA
+    epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), columns.EPOCH_SPEED_COLUMNS] = pd.NA
     order = ["workload", "backend", *SIZE, "seed", "run"]
     return (
         runs.sort_values(order, ignore_index=True),
@@ -146,7 +134,7 @@ def _run_row(
         else None,
         "planned_initializer": workload.initializer,
         **_status(record.status, record.reason, violations),
-        "parity": PARITY[is_proven(record, parity)],
+        "parity": columns.PARITY[columns.is_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
         **(asdict(model) if model else {}),
         **_results(record),
@@ -166,7 +154,7 @@ def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[
         "experiment": experiment,
         **cell,
         **_status("unreadable", None, violations),
-        "parity": PARITY[parity.get((cell["workload"], cell["backend"]))],
+        "parity": columns.PARITY[parity.get((cell["workload"], cell["backend"]))],
         "epochs": 0,
     }
 
@@ -224,9 +212,9 @@ def _processes(processes: list[Process]) -> Row:
     memory = [process.memory for process in processes]
     programs = [process.programs for process in processes]
     modes = processes[-1].modes
-    machines = dict.fromkeys(map(machine_label, processes))
+    machines = dict.fromkeys(map(columns.machine_label, processes))
     return {
-        **columns_of_process(first),
+        **columns.columns_of_process(first),
         "resumed": any(process.first_epoch > 1 for process in processes),
         "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
@@ -235,7 +223,7 @@ def _processes(processes: list[Process]) -> Row:
         "machines": len(machines),
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
-        **of_others(run_metrics.share_of_others(process.load) for process in processes),
+        **columns.of_others(run_metrics.share_of_others(process.load) for process in processes),
         "throttled": combined(any, (run_metrics.throttled(process.load) for process in processes)),
         "peak_host_bytes": combined(max, (use.peak_host_bytes for use in memory)),
         "peak_device_bytes": combined(max, (use.peak_device_bytes for use in memory)),
@@ -266,7 +254,7 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
 
 
 def _cell(record: RunRecord, experiment: str) -> Row:
-    return {"run": record.run, "experiment": experiment, **columns_of_spec(record.spec)}
+    return {"run": record.run, "experiment": experiment, **columns.columns_of_spec(record.spec)}
 
 
 def _prefixed(prefix: str, part: Struct | None) -> Row:

@@ -12,19 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import pairwise
+from paragone.analysis import pairwise, prediction
 from paragone.analysis.grouping import CONTEST
 from paragone.analysis.metrics import criterion, margin_words
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
-from paragone.analysis.prediction import (
-    AT_CHANCE,
-    CONSISTENT,
-    DIFFERS,
-    HOLDS,
-    Claim,
-    Judgement,
-    Reason,
-)
 from paragone.analysis.statistics import FEWEST_EFFECTS
 from paragone.analysis.verdicts import Finding, PublishedRun
 from paragone.config.numbers import LOWER
@@ -50,10 +41,10 @@ UNITS = {PAIR: ("pair of runs", "pairs of runs"), CONTEST: ("contest", "contests
 
 # A verdict on one published run, and on several.
 JUDGED = {
-    HOLDS: ("holds", "hold"),
-    CONSISTENT: ("is consistent by a weak test", "are consistent by weak tests"),
-    DIFFERS: ("differs", "differ"),
-    AT_CHANCE: ("is at chance", "are at chance"),
+    prediction.HOLDS: ("holds", "hold"),
+    prediction.CONSISTENT: ("is consistent by a weak test", "are consistent by weak tests"),
+    prediction.DIFFERS: ("differs", "differ"),
+    prediction.AT_CHANCE: ("is at chance", "are at chance"),
 }
 
 # Each kind of `analysis.prediction.Reason`; its values fill the places.
@@ -309,7 +300,7 @@ def sample_size(rows: pd.DataFrame) -> str:
 # Published numbers
 
 
-def reason(why: Reason) -> str:
+def reason(why: prediction.Reason) -> str:
     """Return a reason as text."""
     kind, *values = why
     listed = [
@@ -348,31 +339,31 @@ def noun(metric: str) -> str:
     return metric.replace("_", " ").replace("train ", "training ")
 
 
-def distance(number: Judgement) -> str:
+def distance(number: prediction.Judgement) -> str:
     """Return how far a published number is from the center of our runs, and what that says."""
-    if number.verdict == AT_CHANCE:
+    if number.verdict == prediction.AT_CHANCE:
         return "not above always guessing the most frequent class"
     if number.claim.bound:
         relation = {
-            HOLDS: "is beyond",
-            DIFFERS: "falls short of",
-            CONSISTENT: "may be on either side of",
+            prediction.HOLDS: "is beyond",
+            prediction.DIFFERS: "falls short of",
+            prediction.CONSISTENT: "may be on either side of",
         }
         return f"one more run {relation[number.verdict]} the bound"
     apart = f"{abs(number.difference):.2g} {'above' if number.difference > 0 else 'below'}"
     noticed = f"{number.noticed:.2g} would have been noticed"
-    if number.verdict == HOLDS:
+    if number.verdict == prediction.HOLDS:
         return f"{apart}, within the margin of {number.claim.margin:.2g}"
-    if number.verdict == CONSISTENT and number.near and not _is_inside(number):
+    if number.verdict == prediction.CONSISTENT and number.near and not _is_inside(number):
         return f"{apart}, near {counted(len(number.near), 'outlier')} among our runs"
-    if number.verdict == CONSISTENT:
+    if number.verdict == prediction.CONSISTENT:
         return f"{apart}, a weak test: only {noticed}"
     equal = ", equal within the margin" if number.is_equal else ""
     p = "p < 0.001" if number.p < 0.001 else f"p = {number.p:.3f}"
     return f"{apart}{equal}, {p}; {noticed}"
 
 
-def _is_inside(number: Judgement) -> bool:
+def _is_inside(number: prediction.Judgement) -> bool:
     return number.low <= number.claim.value <= number.high
 
 
@@ -396,7 +387,7 @@ def published(runs: Sequence[PublishedRun]) -> str:
     counts = [
         f"{verdicts[name] or 'none'} {verbs[verdicts[name] > 1]}"
         for name, verbs in JUDGED.items()
-        if verdicts[name] or name == HOLDS
+        if verdicts[name] or name == prediction.HOLDS
     ]
     texts = [f"{counted(verdicts.total(), 'published run')} can be compared: {joined(counts)}."]
     if explained := sum(run.explanation is not None for run in runs if run.count == 1):
@@ -420,7 +411,7 @@ def name_of_run(run: PublishedRun) -> str:
     return run.system if run.count == 1 else f"{run.count} published runs as a sample"
 
 
-def printed(claim: Claim) -> str:
+def printed(claim: prediction.Claim) -> str:
     """Return a published number as text."""
     return f"{'over ' if claim.bound == LOWER else ''}{claim.value:g}"
 
@@ -429,7 +420,7 @@ def differing(run: PublishedRun) -> str:
     """Return which numbers of a published run differ, and to which side; empty if none does."""
     sides: dict[str, list[str]] = {}
     for number in sorted(run.numbers, key=lambda number: number.difference > 0):
-        if number.verdict == DIFFERS:
+        if number.verdict == prediction.DIFFERS:
             side = "above" if number.difference > 0 else "below"
             sides.setdefault(side, []).append(noun(number.claim.metric))
     parts = [
@@ -441,7 +432,7 @@ def differing(run: PublishedRun) -> str:
 
 def differing_counts(rows: pd.DataFrame) -> list[str]:
     """Return a sentence for each count of a published system that differs."""
-    counts = rows[rows["family"].eq("") & rows["verdict"].eq(DIFFERS)]
+    counts = rows[rows["family"].eq("") & rows["verdict"].eq(prediction.DIFFERS)]
     return [
         f"The published {noun(row.metric)} of {row.system} differs: {row.why}."
         for row in counts.itertuples()

@@ -16,17 +16,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.forms import (
-    ARRAYS,
-    BYTES,
-    WHOLE,
-    ExampleStream,
-    Raw,
-    by_number,
-    indicators,
-    kind_of,
-    rows_at_a_time,
-)
+from paragone.data import forms
 
 
 @dataclass(frozen=True)
@@ -42,12 +32,14 @@ class _Stored:
         return f"{self.values.dtype} of shape {self.values.shape}"
 
 
-def read(source: dict, scratch: Path, store: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read inputs, and labels that may be integers or strings, or targets that are numbers."""
     options, where = source["parameters"], f"datasets.{source['dataset']}"
     role = next((key for key in ("targets", "indicators") if key in options), "labels")
     keys = [options.get(key, key) for key in ("inputs", role)]
-    splits = SPLITS if any(isinstance(key, dict) for key in (source["path"], *keys)) else (WHOLE,)
+    splits = (
+        SPLITS if any(isinstance(key, dict) for key in (source["path"], *keys)) else (forms.WHOLE,)
+    )
     inputs, stored = (
         {
             split: _open(
@@ -63,13 +55,15 @@ def read(source: dict, scratch: Path, store: Path) -> Raw:
     if role == "targets":
         labels = {split: _targets(array) for split, array in stored.items()}
     elif role == "indicators":
-        labels = {split: indicators(_targets(array), array.name) for split, array in stored.items()}
+        labels = {
+            split: forms.indicators(_targets(array), array.name) for split, array in stored.items()
+        }
         names = tuple(map(str, range(labels[splits[0]].shape[1])))
     else:
         values = {split: _labels(array, inputs[split]) for split, array in stored.items()}
         distinct = np.unique(np.concatenate([array.ravel() for array in values.values()]))
         none = str(options["ignored"]) if "ignored" in options else None
-        names = tuple(sorted({*map(str, distinct)} - {none}, key=by_number))
+        names = tuple(sorted({*map(str, distinct)} - {none}, key=forms.by_number))
         codes = {none: -1} | {name: code for code, name in enumerate(names)}
         if none and (none not in map(str, distinct) or values[splits[0]].ndim == 1):
             raise UserError(
@@ -94,8 +88,8 @@ def read(source: dict, scratch: Path, store: Path) -> Raw:
                 f"{where}: {array.name} is {array.kind}, and there are {len(labels[split])} labels in "
                 f"{stored[split].name}; {first.name} is {first.kind}"
             )
-    return Raw(
-        kind=ARRAYS,
+    return forms.Raw(
+        kind=forms.ARRAYS,
         streams={split: _stream(inputs[split], labels[split], shape, dtype) for split in splits},
         label_shape=labels[splits[0]].shape[1:],
         class_names=names,
@@ -184,10 +178,10 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
 
 def _stream(
     inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any
-) -> ExampleStream:
+) -> forms.ExampleStream:
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         larger = max(np.dtype(dtype), inputs.values.dtype, key=lambda kind: kind.itemsize)
-        rows = rows_at_a_time(shape, larger)
+        rows = forms.rows_at_a_time(shape, larger)
         for start in range(0, len(labels), rows):
             part = inputs.values[start : start + rows]
             # What float32 cannot hold is found with what is not finite.
@@ -197,7 +191,7 @@ def _stream(
                 raise UserError(f"{inputs.name}: {part.max()} is no index of a word")
             yield stored, labels[start : start + rows]
 
-    return ExampleStream(len(labels), chunks, inputs.name)
+    return forms.ExampleStream(len(labels), chunks, inputs.name)
 
 
 def _open(path: Path, name: str, scratch: Path) -> _Stored:
@@ -209,9 +203,9 @@ def _open(path: Path, name: str, scratch: Path) -> _Stored:
         return _Stored(shown, np.asarray(np.lib.format.open_memmap(file, mode="r")))
     except (zipfile.BadZipFile, zlib.error, EOFError):
         with path.open("rb") as content:
-            begin = content.read(BYTES)
+            begin = content.read(forms.BYTES)
         cut = "cut off or damaged; take another copy" if begin.startswith(b"PK") else ""
-        other = kind_of(begin) or "neither an .npz file nor a folder of .npy files"
+        other = forms.kind_of(begin) or "neither an .npz file nor a folder of .npy files"
         raise UserError(f"{path}: is {cut or other}") from None
     except (OSError, ValueError) as error:
         why = str(error)

@@ -14,15 +14,7 @@ from PIL import __version__ as pillow
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, files_below, left_behind, of_split
-from paragone.data.forms import (
-    ARRAYS,
-    WHOLE,
-    ExampleStream,
-    Raw,
-    by_number,
-    rows_at_a_time,
-    shuffled,
-)
+from paragone.data import forms
 from paragone.data.images import decoded
 
 Labelled = list[tuple[Path, int]]
@@ -30,10 +22,10 @@ Labelled = list[tuple[Path, int]]
 SPLIT_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval"}
 
 
-def read(source: dict, scratch: Path, store: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read images of one shape (size, size, channels), uint8."""
     options, path = source["parameters"], source["path"]
-    splits = SPLITS if isinstance(path, dict) else (WHOLE,)
+    splits = SPLITS if isinstance(path, dict) else (forms.WHOLE,)
     roots = {split: Path(of_split(path, split)) for split in splits}
     treated: Counter[str] = Counter()
     names, *rest = (_classes(root, treated) for root in roots.values())
@@ -46,12 +38,14 @@ def read(source: dict, scratch: Path, store: Path) -> Raw:
     shape = (options["size"], options["size"], options.get("channels", 3))
     decode = partial(decoded, size=shape[0], channels=shape[2], limits=options.get("range"))
     images = {split: _images(root, names) for split, root in roots.items()}
-    return Raw(
-        kind=ARRAYS,
+    return forms.Raw(
+        kind=forms.ARRAYS,
         streams={
-            split: ExampleStream(
+            split: forms.ExampleStream(
                 len(images[split]),
-                partial(_chunks, images[split], decode, rows_at_a_time(shape, np.uint8), treated),
+                partial(
+                    _chunks, images[split], decode, forms.rows_at_a_time(shape, np.uint8), treated
+                ),
                 f"images of {root}",
             )
             for split, root in roots.items()
@@ -70,7 +64,7 @@ def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
         raise UserError(f"{root}: is a file; name the folder that has one folder for each class")
     entries = [*root.iterdir()]
     inside = [path for path in entries if not left_behind(path.name)]
-    classes = tuple(sorted(_folders(root), key=by_number))
+    classes = tuple(sorted(_folders(root), key=forms.by_number))
     splits = [name for name in classes if name.lower() in SPLIT_NAMES]
     if len(splits) > 1:
         train, test = sorted(
@@ -122,7 +116,7 @@ def _images(root: Path, names: tuple[str, ...]) -> Labelled:
                 f"{root / name}: has no image, so it is no class; remove it, or put its images there"
             )
         images += [(path, label) for path in files]
-    return [images[index] for index in shuffled(len(images))]
+    return [images[index] for index in forms.shuffled(len(images))]
 
 
 def _chunks(

@@ -23,17 +23,7 @@ from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.forms import (
-    ARRAYS,
-    BYTES,
-    TEXTS,
-    WHOLE,
-    ExampleStream,
-    Raw,
-    by_number,
-    indicators,
-    kind_of,
-)
+from paragone.data import forms
 
 ROWS = 1000  # that are read at a time
 csv.field_size_limit(2**31 - 1)  # a text may be a book
@@ -57,16 +47,16 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 Row = tuple[str, ...]
 
 
-def read(source: dict, scratch: Path, store: Path) -> Raw:
+def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read texts with their labels, ordered as numbers where they are numbers; or columns of numbers."""
     options, path = source["parameters"], source["path"]
-    splits = SPLITS if isinstance(path, dict) else (WHOLE,)
+    splits = SPLITS if isinstance(path, dict) else (forms.WHOLE,)
     files = {split: Path(of_split(path, split)) for split in splits}
     treated: Counter[str] = Counter()
     return (_numbers if "columns" in options else _texts)(files, options, treated)
 
 
-def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
+def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> forms.Raw:
     """Read texts in two passes: the classes, then chunks of the texts."""
     text, label = options.get("text", "text"), options.get("label", "label")
     counts: dict[str, Counter[str]] = {split: Counter() for split in files}
@@ -77,7 +67,9 @@ def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
             treated["texts of several lines"] += "\n" in content or "\r" in content
             marked = len(content) > 1 and content[0] == content[-1] == '"'
             treated["texts between quotation marks, which are kept as part of them"] += marked
-    names = tuple(sorted({value for count in counts.values() for value in count}, key=by_number))
+    names = tuple(
+        sorted({value for count in counts.values() for value in count}, key=forms.by_number)
+    )
     codes = {name: code for code, name in enumerate(names)}
 
     def chunks(file: Path) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -85,10 +77,10 @@ def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
         while part := list(islice(rows, ROWS)):
             yield [content for content, _ in part], np.array([codes[value] for _, value in part])
 
-    return Raw(
-        kind=TEXTS,
+    return forms.Raw(
+        kind=forms.TEXTS,
         streams={
-            split: ExampleStream(
+            split: forms.ExampleStream(
                 counts[split].total(), partial(chunks, file), f"column {text!r} of {file}"
             )
             for split, file in files.items()
@@ -100,7 +92,7 @@ def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
     )
 
 
-def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
+def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> forms.Raw:
     """Read columns of numbers with labels, targets or indicators, at once: a table is small."""
     inputs, flags = options["columns"], options.get("indicators", [])
     targets = options.get("targets", flags)
@@ -110,25 +102,25 @@ def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Ra
         rows = _rows(file, [*inputs, *learned], options, treated)
         columns[split] = list(zip(*rows, strict=True)) or [()] * len([*inputs, *learned])
     values = {value for table in columns.values() for value in table[-1]}
-    classes = flags if targets else sorted(values, key=by_number)
+    classes = flags if targets else sorted(values, key=forms.by_number)
     codes = {name: code for code, name in enumerate(classes)}
 
-    def stream(split: str) -> ExampleStream:
+    def stream(split: str) -> forms.ExampleStream:
         file, table = files[split], columns[split]
         converted = zip([*inputs, *targets], table, strict=False)
         numbers = np.stack([_column(file, name, values) for name, values in converted], axis=1)
         labels = numbers[:, len(inputs) :]
         if flags:
-            indicators(labels, f"{', '.join(flags)} of {file}")
+            forms.indicators(labels, f"{', '.join(flags)} of {file}")
         elif not targets:
             labels = np.array([codes[value] for value in table[-1]])
         chunk = numbers[:, : len(inputs)], labels
-        return ExampleStream(
+        return forms.ExampleStream(
             len(labels), lambda: iter([chunk]), f"columns {', '.join(inputs)} of {file}"
         )
 
-    return Raw(
-        kind=ARRAYS,
+    return forms.Raw(
+        kind=forms.ARRAYS,
         streams={split: stream(split) for split in files},
         class_names=tuple(codes),
         made_by=f"pyarrow {pa.__version__}",
@@ -194,7 +186,7 @@ def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str])
 def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Row]:
     """Yield rows of a CSV or TSV file, which may be packed. Only the columns `names` are looked at."""
     with file.open("rb") as content:
-        begin = content.read(BYTES)
+        begin = content.read(forms.BYTES)
     unpack = next((unpack for mark, unpack in _PACKED.items() if begin.startswith(mark)), open)
     suffix = (file.with_suffix("") if file.suffix in _PACKED_NAMES else file).suffix
     with unpack(file, "rb") as content:
@@ -226,9 +218,9 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
 
 def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
     """Yield the lines of a file as text, with their ends. Raises `UserError` for bytes that are no text."""
-    begin = content.read(BYTES)
+    begin = content.read(forms.BYTES)
     content.seek(0)
-    if kind := kind_of(begin):
+    if kind := forms.kind_of(begin):
         raise UserError(f"{file}: is {kind}")
     encoding = next((code for mark, code in _MARKS.items() if begin.startswith(mark)), encoding)
     remedy = "say which one it has, `encoding: cp1252` or `encoding: utf-16` say"

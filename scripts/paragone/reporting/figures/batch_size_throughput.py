@@ -6,18 +6,8 @@ from matplotlib.figure import Figure
 from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, series_of
 from paragone.config.numbers import Row
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    BAR_COLUMNS,
-    STAR,
-    bar_rows,
-    draw_cells,
-    legend_line,
-    plain_numbers,
-    published_row,
-    scale,
-)
 
 BATCH = "batch size (examples)"
 APART = 0.08  # of series at one batch size, so that their intervals do not overlap
@@ -32,7 +22,9 @@ def points(inputs: Inputs) -> pd.DataFrame:
     records, rows = [], _published(inputs)
     smallest = min(rows, key=lambda row: row.global_batch or 0, default=None)
     for panel, unit in (("published", 1.0), ("relative", smallest.number if smallest else 1.0)):
-        records += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
+        records += [
+            marks.published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows
+        ]
     for sweep in inputs.sweeps(*BY_BATCH):
         cells = series_of(sweep.runs, inputs.labels, inputs.windows)
         speedy = [cell for cell in cells if len(cell.speeds)]
@@ -41,11 +33,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
         for cell in cells:
             place = sweep.label, sweep.backend, cell.global_batch
             wording = run_states.not_timed(cell)
-            records += bar_rows("measured", *place, cell.by_name(cell.speeds), wording)
+            records += marks.bar_rows("measured", *place, cell.by_name(cell.speeds), wording)
             if base is not None:
                 ratios = (cell.speeds / base.speeds).dropna()
-                records += bar_rows("relative", *place, cell.by_name(ratios), wording)
-    table = pd.DataFrame(records).reindex(columns=BAR_COLUMNS)
+                records += marks.bar_rows("relative", *place, cell.by_name(ratios), wording)
+    table = pd.DataFrame(records).reindex(columns=marks.BAR_COLUMNS)
     return table.sort_values("x", kind="stable", ignore_index=True)
 
 
@@ -57,7 +49,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
     look = style.series_styles(names, names.values(), inputs.palette)
-    styles = {"published": {**STAR, "linestyle": "--"}, **look}
+    styles = {"published": {**marks.STAR, "linestyle": "--"}, **look}
     if not (points["panel"] == "published").any():
         del styles["published"]
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
@@ -70,21 +62,21 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     bases = dict(zip(ones["series"], ones["x"], strict=True))
     base = bases.get("published") or next(iter(bases.values()), "")
     handles = [
-        legend_line(
+        marks.legend_line(
             name if bases.get(name, base) == base else f"{name} (to batch {bases[name]})", **look
         )
         for name, look in styles.items()
     ]
     if points["low"].notna().any():
-        handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
+        handles.append(marks.legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
     frame = style.Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, remarks, handles)
     speeds, ratios = frame.subplots(2, 1, sharex=True)
-    draw_cells(speeds, drawn[~is_relative], styles, APART, "examples/s")
-    draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART, "x")
+    marks.draw_cells(speeds, drawn[~is_relative], styles, APART, "examples/s")
+    marks.draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART, "x")
     speeds.set_ylabel("examples/s")
-    if not scale(speeds, drawn.loc[~is_relative, "value"].astype(float)):
+    if not marks.scale(speeds, drawn.loc[~is_relative, "value"].astype(float)):
         speeds.set_ylim(bottom=0)
-        plain_numbers(speeds.yaxis)
+        marks.plain_numbers(speeds.yaxis)
     ratios.set_ylabel(f"relative to batch {base}")
     ratios.set_ylim(bottom=0)
     ratios.set_xlabel(BATCH)

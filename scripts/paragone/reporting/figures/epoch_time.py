@@ -11,18 +11,8 @@ from paragone.analysis.cells import Counterpart, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.config.numbers import Protocol
 from paragone.config.questions import SIZE
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    BAR_COLUMNS,
-    STAR,
-    bar_rows,
-    draw_cells,
-    legend_line,
-    legend_mark,
-    plain_numbers,
-    published_row,
-)
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -38,12 +28,12 @@ def points(inputs: Inputs) -> pd.DataFrame:
         replicas, batch = key = protocols[row.system].replicas, protocols[row.system].batch_of(row)
         if replicas is not None and batch is not None:  # else the source leaves the cell open
             category = _category(replicas, batch)
-            bar = published_row("published", category, row.number, row.printed)
+            bar = marks.published_row("published", category, row.number, row.printed)
             rows.append(bar | dict(zip(SIZE, key, strict=True)))
     for sweep in inputs.sweeps():
         rows += _measured(sweep, inputs, examples)
     table = pd.DataFrame(rows)
-    table = table.reindex(columns=[*BAR_COLUMNS, *SIZE, "epoch_examples", "extrapolated"])
+    table = table.reindex(columns=[*marks.BAR_COLUMNS, *SIZE, "epoch_examples", "extrapolated"])
     return table.sort_values(SIZE, kind="stable", ignore_index=True)
 
 
@@ -54,7 +44,7 @@ def _measured(sweep: Series, inputs: Inputs, examples: int) -> Iterator[dict[str
         place = sweep.label, sweep.backend, _category(*key)
         values, extrapolated = _seconds(series, inputs.epochs, examples)
         wording, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
-        bars = bar_rows("measured", *place, values.rename(names), wording)
+        bars = marks.bar_rows("measured", *place, values.rename(names), wording)
         facts = {"epoch_examples": examples, "extrapolated": extrapolated}
         yield from ({**bar, **dict(zip(SIZE, key, strict=True)), **facts} for bar in bars)
 
@@ -96,16 +86,16 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps()}
     styles = style.series_styles(names, names.values(), inputs.palette, linestyle="none")
     if (points["series"] == "published").any():
-        styles = {"published": {**STAR, "linestyle": "none"}, **styles}
-    handles = [legend_mark(name, **look) for name, look in styles.items()]
+        styles = {"published": {**marks.STAR, "linestyle": "none"}, **styles}
+    handles = [marks.legend_mark(name, **look) for name, look in styles.items()]
     if points["low"].notna().any():
-        handles.append(legend_line("95 % interval", linewidth=0.9))
+        handles.append(marks.legend_line("95 % interval", linewidth=0.9))
     facts = remarks(points, inputs)
     frame = style.Frame(style.SINGLE, 1.3, inputs.title, inputs.runs, facts, handles)
     axes = frame.subplots()
-    draw_cells(axes, points, styles, 0.7 / len(styles), "s", 0)
+    marks.draw_cells(axes, points, styles, 0.7 / len(styles), "s", 0)
     axes.set_ylabel("epoch time (s)")
     highest = points[["value", "high"]].max().max()
     axes.set_ylim(0, 1 if pd.isna(highest) else highest * 1.15)
-    plain_numbers(axes.yaxis)
+    marks.plain_numbers(axes.yaxis)
     return frame

@@ -13,18 +13,8 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import summarize
 from paragone.config.numbers import Row
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    STAR,
-    draw_level,
-    draw_lines,
-    explain,
-    legend_band,
-    legend_line,
-    legend_mark,
-    scale,
-)
 from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
@@ -166,17 +156,19 @@ def _name_axes(
     axes.grid(axis="y")
     split, name = metric.split("_")
     if name not in ("accuracy", "f1", "r2"):
-        scale(axes, of_metric["value"].astype(float))
+        marks.scale(axes, of_metric["value"].astype(float))
     if split == "test":
         targets = runs.loc[runs["target_metric"].eq(name).fillna(False), "target_value"]
         for target in sorted(set(targets.dropna())):
-            draw_level(axes, target, f"target {target:g}", color=style.MUTED, linestyle=":")
+            marks.draw_level(axes, target, f"target {target:g}", color=style.MUTED, linestyle=":")
     if name not in ("accuracy", "f1"):
         return
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):
-            draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
+            marks.draw_level(
+                axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-."
+            )
         else:
             axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 
@@ -189,13 +181,15 @@ def _handles(
         curves = [curve for curve in series if curve.name == name]
         nothing = all(curve.measured.empty for curve in curves)
         states = ["; ".join(run_states.not_completed(curves[0].runs))] if nothing else []
-        handles.append(legend_line(": ".join([name, *states]), **styles[curves[0].label]))
+        handles.append(marks.legend_line(": ".join([name, *states]), **styles[curves[0].label]))
     if (points["kind"] == "stopped").any():
-        handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
+        handles.append(
+            marks.legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1)
+        )
     if points["low"].notna().any():
-        handles.append(legend_band())
+        handles.append(marks.legend_band())
     if ((points["kind"] == "published") & (points["epoch"] <= last)).any():
-        handles.append(legend_mark("published", **STAR))
+        handles.append(marks.legend_mark("published", **marks.STAR))
     return handles
 
 
@@ -214,11 +208,11 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
     lines = {name: styles[name] for name in names}
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
-    draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
+    marks.draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
     drawn_rows = pd.concat([medians, here[here["kind"] == "stopped"]]).dropna(
         subset=["epoch", "value"]
     )
-    explain(
+    marks.explain(
         axes,
         drawn_rows["epoch"],
         drawn_rows["value"],
@@ -240,12 +234,14 @@ def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
     for _, points in rows.groupby("series", sort=False):
         inside = points[points["epoch"] <= last]
         if len(inside):
-            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **STAR}
+            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **marks.STAR}
             axes.plot(inside["epoch"].astype(float), inside["value"], **look)
             printed = inside.drop(columns=["runs", "n"])
-            explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
+            marks.explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
         else:
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]
             wording = f"published: {row['runs']} after epoch {row['epoch']}"
-            draw_level(axes, row["value"], wording, color=style.PUBLISHED, linestyle=(0, (4, 2)))
+            marks.draw_level(
+                axes, row["value"], wording, color=style.PUBLISHED, linestyle=(0, (4, 2))
+            )

@@ -9,17 +9,8 @@ from matplotlib.ticker import NullLocator
 
 from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, with_labels
 from paragone.analysis.statistics import INTERVAL
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    dodged,
-    draw_intervals,
-    draw_lines,
-    explain,
-    legend_mark,
-    legend_series,
-    plain_logarithms,
-)
 
 HEIGHT = 1.65  # inches per row of panels
 DODGE = 1.09  # between series of one size, so that intervals do not overlap
@@ -51,7 +42,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     measured = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
-    handles = [*legend_series(styles), legend_mark("peak", markersize=6, **RING)]
+    handles = [*marks.legend_series(styles), marks.legend_mark("peak", markersize=6, **RING)]
     height, remarks = HEIGHT * rows + 0.2, _remarks(squares)
     frame = style.Frame(style.SINGLE, height, inputs.title, measured, remarks, handles)
     grid = frame.subplots(rows, columns, sharey=True, squeeze=False).flat
@@ -73,21 +64,21 @@ def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("side of the matrices")
     axes.set_xlim(sides[0] / 1.4, sides[-1] * 1.4)
-    plain_logarithms(axes.yaxis)
+    marks.plain_logarithms(axes.yaxis)
     axes.grid(axis="y")
     labels = list(dict.fromkeys(cases["label"]))
-    offsets = {name: dodged(at, len(styles), DODGE) for at, name in enumerate(labels)}
+    offsets = {name: marks.dodged(at, len(styles), DODGE) for at, name in enumerate(labels)}
     cases = cases.assign(x=cases["m"].astype(float) * cases["label"].map(offsets).astype(float))
-    draw_lines(axes, cases, "x", "median_gflops", styles, marker="none")
+    marks.draw_lines(axes, cases, "x", "median_gflops", styles, marker="none")
     wordings = []
     for name in labels:
         part, look = cases[cases["label"] == name], styles[name]
         shown, gone = part[part["runs"] > 0], part[part["runs"] == 0]
         value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
         caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-        draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
+        marks.draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
         rows = shown.assign(low=low, high=high, n=shown["runs"], runs=shown["names"])
-        explain(axes, shown["x"], value, rows, "median_gflops", "GFLOP/s")
+        marks.explain(axes, shown["x"], value, rows, "median_gflops", "GFLOP/s")
         top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
         axes.plot(top["x"], top["median_gflops"], color=look["color"], **ring)
         if shown.empty:

@@ -7,16 +7,8 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.scaling import SHARED, fixed_batch, scaling_kind, scaling_table
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    dodged,
-    draw_intervals,
-    explain,
-    legend_line,
-    legend_series,
-    plain_numbers,
-)
 
 PANELS = {  # column: name of its axis, factor to its unit, unit
     "step_seconds": ("step time (ms)", 1e3, "ms"),
@@ -37,10 +29,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw two panels over the number of replicas, one color per backend."""
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
-    handles = legend_series(styles)
-    handles.append(legend_line("ideal, a device each", linestyle=":"))
+    handles = marks.legend_series(styles)
+    handles.append(marks.legend_line("ideal, a device each", linestyle=":"))
     if shared:
-        handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
+        handles.append(marks.legend_line("ideal, shared cores", **SHARED_IDEAL))
     texts_below = remarks(points, inputs)
     frame = style.Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, texts_below, handles)
     counts = sorted(set(points["replicas"]))
@@ -52,11 +44,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     for axes, column in zip((times, speed_ups), PANELS, strict=True):
         for number, (name, look) in enumerate(styles.items()):
             here = points[points["series"] == name].dropna(subset=column)
-            at, factor = here["replicas"] * dodged(number, len(styles), DODGE), PANELS[column][1]
+            at, factor = (
+                here["replicas"] * marks.dodged(number, len(styles), DODGE),
+                PANELS[column][1],
+            )
             value, low, high = (factor * here[f"{column}{end}"] for end in ("", "_low", "_high"))
-            draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **look)
+            marks.draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **look)
             rows = here.assign(value=value, low=low, high=high)
-            explain(axes, at, value, rows, "value", PANELS[column][2])
+            marks.explain(axes, at, value, rows, "value", PANELS[column][2])
         _dress(axes, column, counts)
     return frame
 
@@ -75,7 +70,7 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])  # of equal steps the margin would cut the marks
-        plain_numbers(axes.yaxis)
+        marks.plain_numbers(axes.yaxis)
 
 
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:

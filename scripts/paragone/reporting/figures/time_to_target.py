@@ -12,17 +12,8 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.analysis.statistics import summarize_times
 from paragone.base.errors import UserError
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    explain,
-    legend_band,
-    legend_line,
-    legend_mark,
-    plain_numbers,
-    scale,
-    write_upright,
-)
 from paragone.tasks import METRICS
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
@@ -108,11 +99,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             text = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
             rates.text(middle, 0, text, color=look["color"], ha="center", va="center", size=6)
             if median["words"]:
-                write_upright(times, middle, median["words"], style.ALARM)
+                marks.write_upright(times, middle, median["words"], style.ALARM)
             ends = [middle - 0.4 * slot, middle + 0.4 * slot]
             if np.isfinite(median["value"]):
                 times.hlines(median["value"], *ends, color=look["color"], linewidth=1.4)
-                explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
+                marks.explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
             if np.isfinite(median["low"]):
                 # An infinite bound leaves the axes.
                 area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
@@ -135,7 +126,7 @@ def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str])
         axes.vlines(at, run["last_miss"], run["first_hit"], color=look["color"], linewidth=0.8)
         axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
         row = pd.DataFrame([run]).drop(columns=["low", "high", "n"])
-        explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
+        marks.explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
     elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
         axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
         arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
@@ -150,11 +141,11 @@ def _dress(times: Axes, points: pd.DataFrame) -> None:
     drawn = points[points["kind"].isin(["hit", "miss"])]
     ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
     times.set_ylabel("time to target (s)")
-    if scale(times, ends):
+    if marks.scale(times, ends):
         times.set_ylim(ends.min() / 2, ends.max() * 2)
     else:
         times.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
-        plain_numbers(times.yaxis)
+        marks.plain_numbers(times.yaxis)
     batches = sorted(set(points["global_batch"]))
     times.set_xlabel("global batch size (examples, log scale)")
     times.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
@@ -163,16 +154,16 @@ def _dress(times: Axes, points: pd.DataFrame) -> None:
 
 def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:
     kinds = set(points["kind"])
-    handles: list[Artist] = [legend_mark(name, **look) for name, look in styles.items()]
+    handles: list[Artist] = [marks.legend_mark(name, **look) for name, look in styles.items()]
     if "hit" in kinds:
-        handles.append(legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
+        handles.append(marks.legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
     if "miss" in kinds:
-        handles.append(legend_mark("run that missed: later than", markerfacecolor="white"))
+        handles.append(marks.legend_mark("run that missed: later than", markerfacecolor="white"))
     if "diverged" in kinds:
-        handles.append(legend_mark("run that diverged (lower edge)", marker="x"))
-    handles.append(legend_line("median", linewidth=1.4))
+        handles.append(marks.legend_mark("run that diverged (lower edge)", marker="x"))
+    handles.append(marks.legend_line("median", linewidth=1.4))
     if points["low"].notna().any():
-        handles.append(legend_band())
+        handles.append(marks.legend_band())
     return handles
 
 

@@ -14,18 +14,8 @@ from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, 
 from paragone.analysis.metrics import CRITERIA, Criterion, criterion, margin_words
 from paragone.analysis.pairwise import differences, effects_of, oriented
 from paragone.analysis.statistics import ALPHA, Effects, summarize
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import (
-    draw_row,
-    explain,
-    legend_row,
-    plain_logarithms,
-    row_axes,
-    rows_height,
-    write_value,
-    write_words,
-)
 from paragone.reporting.sentences import with_interval
 
 ROW = 0.36  # inches per series
@@ -129,7 +119,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])] or [
         "speed"
     ]
-    heights = [rows_height(part["series"].unique(), ROW) for part in works.values()]
+    heights = [marks.rows_height(part["series"].unique(), ROW) for part in works.values()]
     several = len(works) > 1 or len(columns) > 1
     height = sum(heights) + (0.55 if len(works) > 1 else 0.36) * len(works)
     units = " or ".join(sorted({series.unit for series in inputs.series}))
@@ -143,7 +133,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
         remarks.append(footnotes.SHARED_CORES)
     band = Patch(label=f"equal within {margin_words(criterion('speed'))}", **BAND)
-    handles = [*legend_row(f"one {units}", "geometric mean"), band]
+    handles = [*marks.legend_row(f"one {units}", "geometric mean"), band]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "height_ratios": heights}
@@ -168,7 +158,7 @@ def _draw_ratios(
     axes: Axes, part: pd.DataFrame, metric: str, names: list[str], palette: dict[str, str]
 ) -> None:
     baseline = part["baseline"].iloc[0]
-    row_axes(axes, names, f"{AXES[metric]}, multiple of the baseline's")
+    marks.row_axes(axes, names, f"{AXES[metric]}, multiple of the baseline's")
     axes.set_xscale("log")
     margin = criterion(metric).margin
     axes.axvspan(1 / margin, margin, zorder=0, **BAND)
@@ -178,22 +168,24 @@ def _draw_ratios(
         wording = series["words"].iloc[0]
         speed = [_absolute(series)] if metric == "speed" else []
         if ratios.empty:
-            write_words(axes, row, "; ".join(filter(None, [wording or f"no {metric}", *speed])))
+            marks.write_words(
+                axes, row, "; ".join(filter(None, [wording or f"no {metric}", *speed]))
+            )
             continue
         first = ratios.iloc[0]
         ends = (first["low"], first["high"])
-        draw_row(
+        marks.draw_row(
             axes, row, ratios["value"], first["mean"], ends, style.color(palette, first["backend"])
         )
         rows = [row] * len(ratios)
-        explain(
+        marks.explain(
             axes, ratios["value"], rows, ratios.drop(columns=["low", "high", "n"]), "value", "x"
         )
-        explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
+        marks.explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
         text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
-        write_value(axes, row, end, text, "\n".join(filter(None, [*speed, wording])))
-    plain_logarithms(axes.xaxis, (1, 2, 5))
+        marks.write_value(axes, row, end, text, "\n".join(filter(None, [*speed, wording])))
+    marks.plain_logarithms(axes.xaxis, (1, 2, 5))
 
 
 def _absolute(series: pd.DataFrame) -> str:
