@@ -10,15 +10,7 @@ from typing import Any
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.config.datasets import (
-    SPLITS,
-    TFDS,
-    data_paths,
-    files_below,
-    left_behind,
-    of_split,
-    shaping,
-)
+from paragone.config import datasets
 from paragone.data import store, synthetic
 from paragone.data.places import ENVIRONMENT, Edition, Editions, Place, Unreachable, mirrors
 
@@ -34,7 +26,7 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
     """
     if settings["source"] == "synthetic":
         return _synthetic(dataset, block, "data.source is synthetic")
-    if block["form"] == TFDS or "editions" in block:
+    if block["form"] == datasets.TFDS or "editions" in block:
         return _published(dataset, block, settings)
     return _of_user(dataset, block)
 
@@ -89,7 +81,7 @@ def _of_user(dataset: str, block: dict) -> dict:
             f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
             "to synthetic"
         )
-    for path in data_paths(block):
+    for path in datasets.data_paths(block):
         ahead = Path(path).stat().st_mtime - time.time()
         if ahead > 1:  # Snakemake ends a job whose input is newer than its output
             raise UserError(
@@ -135,7 +127,9 @@ def raw(folder: Path, name: str) -> Path:
 def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict | None:
     """Describe the source of arrays that the store already has: no file is looked for or hashed."""
     for edition, files in editions.items():
-        arrays = store.arrays_folder(folder, store.recipe(dataset, edition, files, shaping(block)))
+        arrays = store.arrays_folder(
+            folder, store.recipe(dataset, edition, files, datasets.shaping(block))
+        )
         if store.complete(arrays):
             unread = [
                 {"name": name, "path": None, "bytes": None, "sha256": digest}
@@ -162,7 +156,7 @@ def _source(
         "dataset": dataset,
         "source": "real",
         "edition": edition,
-        "parameters": shaping(block),
+        "parameters": datasets.shaping(block),
         "path": block.get("path"),
         "about": block.get("about", {}),
         "origin": origin,
@@ -177,8 +171,8 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
     is one entry. What is `left_behind` is ignored.
     """
     files = []
-    for split in SPLITS if isinstance(path, dict) else SPLITS[:1]:
-        root = Path(of_split(path, split))
+    for split in datasets.SPLITS if isinstance(path, dict) else datasets.SPLITS[:1]:
+        root = Path(datasets.of_split(path, split))
         prefix = f"{split}/" if isinstance(path, dict) else ""
         if not root.exists():
             return []
@@ -186,7 +180,7 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
         files += [
             {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
             for entry in entries
-            if entry == root or not left_behind(entry.name)
+            if entry == root or not datasets.left_behind(entry.name)
         ]
     return files
 
@@ -202,7 +196,7 @@ def _measured(path: Path) -> dict[str, Any]:
     # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
     digest, size = hashlib.sha256(), 0
     for name, file in sorted(
-        (file.relative_to(path).as_posix(), file) for file in files_below(path)
+        (file.relative_to(path).as_posix(), file) for file in datasets.files_below(path)
     ):
         size += file.stat().st_size
         digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))

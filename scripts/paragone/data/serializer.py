@@ -74,7 +74,6 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
                 for split in SPLITS
                 for role in ("inputs", "labels")
             },
-            "split": _split(source),
             "licence": "not stated" if real else "none, generated",
             **raw.details,
             **source["about"],
@@ -105,17 +104,6 @@ def _from_files(source: dict, folder: Path, partial: Path) -> tuple[Raw, int | N
         vocabulary = _write(raw, source, partial)
     shutil.rmtree(scratch)
     return raw, vocabulary
-
-
-def _split(source: dict) -> str:
-    """Return how training and test examples were separated, for the manifest."""
-    if source["source"] != "real":
-        return "generated"
-    if share := source["parameters"].get("held_out"):
-        end = source["parameters"]["form"] == STREAM
-        how = "the end of the stream" if end else "drawn by a Philox permutation"
-        return f"{share:.0%} held out for testing, {how}"
-    return "as the source has it"
 
 
 @contextmanager
