@@ -462,9 +462,9 @@ def test_indices():
     words = RANDOM.integers(0, 40, (50, 9))
     dataset, _ = made(arrays(words, vocabulary=40))
     assert (dataset.vocabulary, dataset.train_inputs.dtype) == (40, np.int32)
-    for value in (-1, 40, 2**32 + 1):
+    for value, reason in ((-1, "vocabulary"), (40, "vocabulary"), (2**32 + 1, "4294967297")):
         words[3, 2] = value
-        wrong(arrays(words, vocabulary=40), "vocabulary")
+        wrong(arrays(words, vocabulary=40), reason)
 
 
 def test_sizes():
