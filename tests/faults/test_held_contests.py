@@ -1,5 +1,6 @@
 """Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -34,6 +35,12 @@ def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) 
         "record": folder / "record.json",
     }
     return command("hold_contests", **options | changes)
+
+
+def with_plugin(folder: Path) -> dict[str, str]:
+    """The variable that names this plugin beside those of the papers."""
+    folders = [os.environ[plugin_folders.VARIABLE], str(folder)]
+    return {plugin_folders.VARIABLE: os.pathsep.join(folders)}
 
 
 def spec_of(backend: str, replicas: int = 1) -> Spec:
@@ -166,7 +173,7 @@ def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(s
     write_plugin(plugin, GREEDY)
     spec = changed(spec_of("torch"), backend={"engine": "my_torch"})
     line = line_of(small, tmp_path, [spec, spec])
-    printed = succeed(line, **{plugin_folders.VARIABLE: str(plugin)})
+    printed = succeed(line, **with_plugin(plugin))
     assert printed.count("not enough memory for all at once") == 1
     for contest in read_contests(tmp_path / "record.json").contests:
         assert not contest.together

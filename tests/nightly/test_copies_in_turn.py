@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from faults.test_held_contests import line_of
+from faults.test_held_contests import line_of, with_plugin
 from workspace import CONFIG, Arrays, changed, make_spec, succeed, write_files
 
 from paragone.analysis import contests, pairwise
-from paragone.base import plugin_folders
 from paragone.config.run_spec import Tuned
 from paragone.records.record import read_contests
 
@@ -63,7 +62,7 @@ def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: fl
         results = folder / str(number)
         results.mkdir()
         line = line_of(arrays, results, [spec, copy], **block)
-        succeed(line, timeout=1200, **{plugin_folders.VARIABLE: str(folder / "own")})
+        succeed(line, timeout=1200, **with_plugin(folder / "own"))
         record = read_contests(results / "record.json")
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
         assert row["n"] >= 3, row
