@@ -86,7 +86,7 @@ class Judgement:
 
     @property
     def is_equal(self) -> bool:
-        """Whether all numbers that print so are equal within the margin, or a stated bound is met."""
+        """Return whether all numbers that print so are equal within the margin, or a stated bound is met."""
         if self.claim.bound:
             return self._beyond_bound <= -self.half_width
         return abs(self.difference) + self.claim.rounding + self.half_width <= self.claim.margin

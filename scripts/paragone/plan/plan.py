@@ -205,7 +205,7 @@ class Plan:
         )
 
     def code_of_data(self, program: str, dataset: str) -> list[str]:
-        """The same of a program that fetches or serializes a data set."""
+        """Return the code of a program that fetches or serializes a data set."""
         block = self.dataset(dataset)
         return code_of(program, "data", block["form"], block.get("builder", block["form"]))
 
