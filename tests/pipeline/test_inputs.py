@@ -1,5 +1,6 @@
 """Braces in a config, and a mistake in it."""
 
+import json
 import re
 import shlex
 
@@ -18,12 +19,12 @@ def test_braces_in_titles_and_labels_are_text(checkout):
     (made / "braces.yaml").write_text(yaml.safe_dump(braces))
     line = ["figures", "--configfile", "presets/smoke.yaml", "braces.yaml", "--cores", "2"]
     printed = snakemake([*line, "--dry-run", "--printshellcmds"], made.folder)
-    drawn = re.findall(r"python \S+/plot\.py .*", printed.replace("\\\n", " "))
+    drawn = re.findall(r"draw\.py <\(printf '\[%s, %s\]' (.*?)\)[ \n]", printed)
     assert drawn
-    for command in drawn:
-        words = shlex.split(command.partition(">")[0])
-        assert f"torch={BRACES}" in words
-        assert BRACES in words
+    for documents in drawn:
+        job = json.loads(shlex.split(documents)[0])
+        assert job["title"] == BRACES
+        assert job["labels"]["torch"] == BRACES
 
 
 def test_mistake_in_the_config_is_one_message(checkout):

@@ -2,11 +2,12 @@
 
 import csv
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from workspace import BRIEF, Checkout, call, command, refused, succeed, write_files
+from workspace import BRIEF, ROOT, Checkout, call, refused, succeed, write_files
 
 pytestmark = pytest.mark.full
 
@@ -46,7 +47,7 @@ def test_what_it_writes_runs_by_what_it_prints(tmp_path):
 def test_it_refuses(tmp_path, name, words):
     (tmp_path / "taken").mkdir()
     before = sorted(tmp_path.iterdir())
-    refused(call([*command("new"), str(tmp_path / name)]), *words)
+    refused(call([sys.executable, str(ROOT / "scripts/new.py"), str(tmp_path / name)]), *words)
     assert sorted(tmp_path.iterdir()) == before
 
 
