@@ -21,7 +21,7 @@ def test_the_preset_leaves_nothing_out():
 
 
 def test_runs_took_the_first_steps_of_the_reference(completed):
-    """Those of one replica and of two, in float32: engines that differ by more are in parity/."""
+    """Weights of one replica and of two agree in float32; larger differences are tested in parity/."""
     compared = [made for made in completed if made.spec.workload.name == "fashion-cnn"]
     assert {("tensorflow-multiworker", 2), ("tensorflow-mirrored", 2), ("torch-xla", 2)} <= {
         (made.spec.backend.name, made.spec.replicas) for made in compared

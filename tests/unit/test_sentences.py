@@ -54,7 +54,7 @@ def test_the_length_of_runs_has_a_sentence_and_another_winner_of_long_runs_one_m
     ("columns", "takes"),
     [
         ({"n": 1, "needed": 6.0}, "one pair of runs has no variance, and it takes at least 6"),
-        ({"n": 2, "needed": 6.0}, "two pairs of runs hardly tell how they vary, and it takes at least 6"),
+        ({"n": 2, "needed": 6.0}, "two pairs of runs are too few for a variance, and it takes at least 6"),
         ({"n": 9}, "it takes 1 more pair of runs"),
         ({"n": 6, "unit": "contest", "unit_seconds": 40.0}, "it takes 4 more contests, about 3 minutes"),
         ({"needed": math.nan}, "the pairs of runs vary so much that no affordable number decides"),

@@ -170,7 +170,7 @@ def test_warm_up_and_cosine_of_nanogpt():
 
 
 def test_steps_down_after_a_warm_up():
-    """As Goyal et al. (arXiv:1706.02677) have it: from 1 / k to 1 in the first steps, then by tenths."""
+    """The rate rises from 1 / k to 1, then falls by tenths (Goyal et al., arXiv:1706.02677)."""
     decay = [{"after": 24, "factor": 0.1}]
     own = of_run(unit="step", warmup={"length": 16, "start": 0.125}, decay=decay)
     assert own[:16] == pytest.approx([0.125 + 0.875 * step / 16 for step in range(16)])

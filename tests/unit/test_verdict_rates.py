@@ -182,7 +182,7 @@ ALLOWED = [
 
 @pytest.fixture
 def draws(request) -> int:
-    """As many as the file of the test has."""
+    """Return the number of draws that the file of the test sets."""
     return getattr(request.module, "DRAWS", 500)
 
 

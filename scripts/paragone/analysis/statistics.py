@@ -16,7 +16,7 @@ RESAMPLES = 9999
 INTERVAL = "95 % bootstrap interval"  # how figures and tables name it
 ALPHA = 1 - CONFIDENCE
 POWER = 0.8
-FEWEST_EFFECTS = 3  # from which a verdict is given: two hardly tell how effects vary
+FEWEST_EFFECTS = 3  # from which a verdict is given: two are too few for a variance
 MOST_EFFECTS = 60  # a question that takes more is called hopeless
 # A family of fewer pairs counts as one of so many where contests decide, because a coordinator looks after
 # each contest and stops as soon as all pairs are decided: see tests/nightly/test_verdict_campaign.py.

@@ -152,7 +152,7 @@ def takes(row: Row) -> str:
     """Return what would decide an undecided pair."""
     n, needed, (unit, units) = row["n"], row["needed"], UNITS[row["unit"]]
     if n < FEWEST_EFFECTS:
-        few = f"one {unit} has no variance" if n == 1 else f"two {units} hardly tell how they vary"
+        few = f"one {unit} has no variance" if n == 1 else f"two {units} are too few for a variance"
         return f"{few}, and it takes at least {needed:.0f}"
     if pd.isna(needed):
         return f"the {units} vary so much that no affordable number decides"
