@@ -58,6 +58,8 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
         jobs = question.jobs()
     assert (jobs["train"], jobs["probe"]) == (3, 4)
     assert "fetch" not in jobs
+    with edited(folder / "models/torch.py", commented):  # the reference uses it, and so first steps
+        assert {"train": 3, "probe": 4, "first_steps": 1}.items() <= question.jobs().items()
     with edited(question.folder / "digits.npz", commented):
         assert question.jobs()["fetch"] == 1
 
