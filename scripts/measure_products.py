@@ -3,8 +3,6 @@
 Square products are measured in every precision asked for, the others in float32, as published.
 """
 
-import importlib
-from importlib.util import find_spec
 from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
@@ -13,7 +11,7 @@ from paragone.base.processes import end_process, take_environment
 from paragone.base.typed_json import Count, typed, write
 from paragone.config.run_spec import Backend, Operands
 from paragone.machine.process_entry import Measuring
-from paragone.microbenchmarks.products.measure import measure_all, not_tried
+from paragone.microbenchmarks.products import FRAMEWORKS, case_of, measure_all
 from paragone.records.measurements import Products
 
 
@@ -44,24 +42,22 @@ def main(arguments: list[str] | None = None) -> None:
         squares = [(size, size, size) for size in job.squares]
         shapes[name] = list(dict.fromkeys([*shapes.get(name, []), *squares]))
     measuring = Measuring(job.threads)
-    module = f"paragone.microbenchmarks.products.{backend.engine}"
-    if find_spec(module) is None:
+    if backend.engine not in FRAMEWORKS:
         raise UserError(
-            f"backend: no products for engine {backend.engine!r}; add "
-            f"scripts/paragone/microbenchmarks/products/{backend.engine}.py or leave the backend out of "
-            "matmul.backends"
+            f"backend: no products for engine {backend.engine!r}; add it to FRAMEWORKS of "
+            "scripts/paragone/microbenchmarks/products.py or leave the backend out of matmul.backends"
         )
     cases = []
     try:
         with needing_packages():
-            framework = importlib.import_module(module)
-        device_name, missing = framework.open_device(backend.device, measuring.threads), None
+            framework = FRAMEWORKS[backend.engine](backend.device, measuring.threads)
+        device_name, missing = framework.device_name, ""
     except Unavailable as error:
         device_name, missing = None, str(error)
         print(f"[{backend.name}] unavailable: {missing}", flush=True)
     for precision, products_of in shapes.items():
-        if missing is not None:
-            cases += [not_tried(shape, precision, missing) for shape in products_of]
+        if missing:
+            cases += [case_of(shape, precision, "unavailable", missing) for shape in products_of]
             continue
         for case in measure_all(framework, products_of, precision, job.repeats):
             cases.append(case)

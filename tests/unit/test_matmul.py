@@ -13,7 +13,8 @@ from workspace import PAPERS, call, command, refused, succeed
 
 from paragone.analysis import product_tables, tidy, verdicts
 from paragone.base import typed_json
-from paragone.microbenchmarks.products import measure
+from paragone.config.narrow import MULTIPLYING
+from paragone.microbenchmarks import products as measure
 from paragone.records import measurements
 
 
@@ -63,7 +64,8 @@ def test_what_cannot_be_measured_is_a_status_or_one_message(tmp_path):
     assert {case.reason for case in cases} == {reason}
     assert f"unavailable: {reason}" in printed
     other = tmp_path / "other.json"
-    refused(call(products(other, "mxnet")), "mxnet", "microbenchmarks/products/mxnet.py")
+    assert {*MULTIPLYING} == {*measure.FRAMEWORKS}
+    refused(call(products(other, "mxnet")), "mxnet", "microbenchmarks/products.py")
     refused(call(products(other, "torch", products=[[1, 2]])), "products", "length 3")
     assert not other.exists()
 

@@ -5,12 +5,12 @@ Standard library only: the Snakefile imports this module at parse time.
 
 from typing import Any
 
-from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import as_list
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
+MULTIPLYING = ("tensorflow", "torch", "torch_xla", "jax")  # engines with matrix products
 RELATIVE = "variants"  # the figure of everything relative to the baseline
 
 
@@ -85,13 +85,8 @@ def _put_in_place(config: dict[str, Any], absent: set[str]) -> None:
         config["baseline"] = next(iter(_trained(drawn or left)))
     # Shares of a peak need products.
     multiplying = [name for name in config["matmul"]["backends"] if name not in absent]
-    possible = [name for name in _trained(left) if _multiplies(backends[name])]
+    possible = [name for name in _trained(left) if backends[name]["engine"] in MULTIPLYING]
     config["matmul"] = config["matmul"] | {"backends": multiplying or possible[:1]}
-
-
-def _multiplies(backend: dict[str, Any]) -> bool:
-    """Whether the project measures matrix products of an engine."""
-    return (plugins.LIBRARY / f"microbenchmarks/products/{backend['engine']}.py").is_file()
 
 
 def _trained(experiments: dict[str, Any]) -> dict[str, None]:

@@ -1,9 +1,14 @@
-"""The one timing loop of all matrix products, and the proof that each product is right."""
+"""Matrix products by framework: how fast is a device at all?
+
+There is one timing loop for all frameworks, and each product is proven right. A full memory, and a precision
+that the device lacks, are recognized by the type and the words of the error that a framework raises.
+"""
 
 import math
+import operator
 import time
-from collections.abc import Iterable, Iterator
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,8 +32,24 @@ class TooSlow(Exception):
     """The product would take longer than `LONGEST`."""
 
 
+@dataclass(frozen=True)
+class Framework:
+    """How a framework multiplies on one device.
+
+    `put(array, precision)`: a host array on the device. `multiply(a, b)`: start a product; returns a tensor
+    that the device may still compute. `wait(tensor)`: return when the device is done with it.
+    `sample(tensor, steps)`: every `steps`-th row and column as float64 on the host.
+    """
+
+    device_name: str
+    put: Callable[[np.ndarray, str], Any]
+    multiply: Callable[[Any, Any], Any]
+    wait: Callable[[Any], object]
+    sample: Callable[[Any, tuple[int, ...]], np.ndarray]
+
+
 def measure_all(
-    framework: ModuleType, shapes: Iterable[tuple[int, int, int]], precision: str, repeats: int
+    framework: Framework, shapes: Iterable[tuple[int, int, int]], precision: str, repeats: int
 ) -> Iterator[dict[str, Any]]:
     """Return the cases of one precision, from the smallest to the largest."""
     speed = 0.0
@@ -40,7 +61,7 @@ def measure_all(
 
 
 def measure(
-    framework: ModuleType,
+    framework: Framework,
     shape: tuple[int, int, int],
     precision: str,
     repeats: int,
@@ -59,12 +80,14 @@ def measure(
         _check_time(shape, speed)
         calls, runs, error = _time(framework, shape, precision, repeats)
     except Exception as failure:
-        return _case(shape, precision, _status(failure), first_line(failure))
+        return case_of(shape, precision, _status(failure), first_line(failure))
     tolerance = TOLERANCES[precision]
     if not error <= tolerance:  # also for NaN
         reason = f"relative error {error:.1e}, at most {tolerance:.0e} in {precision}: no speed"
-        return _case(shape, precision, "wrong", reason)
-    return _case(shape, precision, "completed", None, calls=calls, runs=runs, relative_error=error)
+        return case_of(shape, precision, "wrong", reason)
+    return case_of(
+        shape, precision, "completed", None, calls=calls, runs=runs, relative_error=error
+    )
 
 
 def _status(failure: Exception) -> str:
@@ -80,14 +103,10 @@ def _status(failure: Exception) -> str:
     raise failure
 
 
-def not_tried(shape: tuple[int, int, int], precision: str, reason: str) -> dict[str, Any]:
-    """Return a case on a device that is not available."""
-    return _case(shape, precision, "unavailable", reason)
-
-
-def _case(
+def case_of(
     shape: tuple[int, int, int], precision: str, status: str, reason: str | None, **numbers: Any
 ) -> dict[str, Any]:
+    """Return a case; without `numbers` that of a product that has none."""
     m, k, n = shape
     case = {"shape": [m, k, n], "precision": precision, "flop": 2 * m * k * n}
     nothing: dict[str, Any] = {"calls": None, "runs": [], "relative_error": None}
@@ -95,7 +114,7 @@ def _case(
 
 
 def _time(
-    framework: ModuleType, shape: tuple[int, int, int], precision: str, repeats: int
+    framework: Framework, shape: tuple[int, int, int], precision: str, repeats: int
 ) -> tuple[int, list[float], float]:
     """Products a run, seconds of each run, and the relative error of the warm-up's product."""
     m, k, n = shape
@@ -114,7 +133,7 @@ def _time(
     return calls, runs, error
 
 
-def _run(framework: ModuleType, a: Any, b: Any, calls: int) -> tuple[float, Any]:
+def _run(framework: Framework, a: Any, b: Any, calls: int) -> tuple[float, Any]:
     """Seconds of `calls` products, one after the other, and the last product."""
     start = time.perf_counter()
     for _ in range(calls):
@@ -124,7 +143,7 @@ def _run(framework: ModuleType, a: Any, b: Any, calls: int) -> tuple[float, Any]
     return time.perf_counter() - start, product
 
 
-def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.ndarray) -> float:
+def _relative_error(framework: Framework, product: Any, a: np.ndarray, b: np.ndarray) -> float:
     """The relative error of some 64 elements spread over the product, against NumPy in float64."""
     steps = tuple(max(1, (size - 1) // 7) for size in (a.shape[0], b.shape[1]))
     sample = framework.sample(product, steps)
@@ -153,3 +172,111 @@ def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
             f"the product needs {needed / 1e9:,.1f} GB of host memory, "
             f"{available / 1e9:,.1f} GB are available"
         )
+
+
+# By engine of its framework. Each opens the one device of a kind, for a process of so many threads, and
+# raises `Unavailable` if there is none.
+
+
+def _jax(kind: str, threads: int) -> Framework:
+    """Compiled products in JAX. Threads are set by the process's affinity."""
+    import jax
+    import jax.numpy as jnp
+
+    from paragone.engines.jax_devices import open_mesh
+
+    jax.config.update("jax_enable_x64", True)  # or float64 would silently be float32
+    return Framework(
+        open_mesh(kind, 1).devices[0].device_kind,
+        put=jnp.asarray,
+        multiply=jax.jit(lambda a, b: jnp.matmul(a, b, precision="highest")),
+        wait=jax.block_until_ready,
+        sample=lambda tensor, steps: np.asarray(tensor[:: steps[0], :: steps[1]], np.float64),
+    )
+
+
+def _tensorflow(kind: str, threads: int) -> Framework:
+    """Eager products in TensorFlow. On a CPU operators return when they are done."""
+    from paragone.base.tensorflow import tf
+    from paragone.engines import tensorflow_devices
+
+    tensorflow_devices.set_threads(threads)
+    device, model = tensorflow_devices.open_device(kind)
+
+    def put(array: np.ndarray, precision: str) -> Any:
+        with tf.device(device):
+            return tf.cast(tf.constant(array), precision)
+
+    def multiply(a: Any, b: Any) -> Any:
+        with tf.device(device):
+            return tf.matmul(a, b)
+
+    def wait(tensor: Any) -> None:
+        if kind == "tpu":
+            tensor[0, 0].numpy()  # the only door: sync_devices knows GPUs alone
+        else:
+            tf.test.experimental.sync_devices()
+
+    def sample(tensor: Any, steps: tuple[int, ...]) -> np.ndarray:
+        with tf.device(device):
+            part = tensor[:: steps[0], :: steps[1]]
+        with tf.device("/CPU:0"):
+            return tf.cast(part, tf.float64).numpy()
+
+    return Framework(model, put, multiply, wait, sample)
+
+
+def _torch(kind: str, threads: int) -> Framework:
+    """Eager products in PyTorch, on a CPU or CUDA device. On a CPU operators return when they are done."""
+    import torch
+
+    from paragone.engines import torch_devices
+
+    torch.set_num_threads(threads)
+    device, name = torch_devices.open_device(kind)
+    return Framework(
+        name,
+        put=lambda array, precision: torch.from_numpy(array).to(device, getattr(torch, precision)),
+        multiply=operator.matmul,
+        wait=lambda tensor: torch.cuda.synchronize() if tensor.is_cuda else None,
+        sample=_sample_of_torch,
+    )
+
+
+def _torch_xla(kind: str, threads: int) -> Framework:
+    """Products in PyTorch/XLA on one PJRT device. Threads are set by the process's affinity."""
+    import torch
+    import torch_xla
+    from torch_xla.core import xla_model
+
+    from paragone.engines import torch_xla_devices
+
+    device, name = torch_xla_devices.open_device(kind)
+
+    def multiply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Hand the product over at once: what is only traced is never computed."""
+        product = a @ b
+        torch_xla.sync()
+        return product
+
+    return Framework(
+        name,
+        put=lambda array, precision: (
+            torch.from_numpy(array).to(getattr(torch, precision)).to(device)
+        ),
+        multiply=multiply,
+        wait=lambda tensor: xla_model.wait_device_ops(),
+        sample=_sample_of_torch,
+    )
+
+
+def _sample_of_torch(tensor: Any, steps: tuple[int, ...]) -> np.ndarray:
+    return tensor[:: steps[0], :: steps[1]].cpu().double().numpy()
+
+
+FRAMEWORKS: dict[str, Callable[[str, int], Framework]] = {
+    "tensorflow": _tensorflow,
+    "torch": _torch,
+    "torch_xla": _torch_xla,
+    "jax": _jax,
+}
