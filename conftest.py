@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from unit.data_programs import prepare
+from data_programs import prepare
 from workspace import CONFIG, Arrays, Checkout, made_once, small_copy
 
 # Where it is set, each of a thousand processes would compile scripts/ anew.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_programs import FASHION_FILES, fetch, serialize
 from PIL import Image
-from unit.data_programs import FASHION_FILES, fetch, serialize
 from workspace import refused
 
 from paragone.base.errors import UserError

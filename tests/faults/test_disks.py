@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from data_programs import fetch, serialize
 from faults.killing import EPOCHS, long_spec, message, printed, started
 from privileged import fill, small_disk
-from unit.data_programs import fetch, serialize
 from workspace import Arrays, refused, succeed, train_command
 
 from paragone.records import record

@@ -1,7 +1,7 @@
 """A killed trainer resumes from its last checkpoint, and the run ends as if nothing had happened."""
 
+from data_programs import prepare
 from faults.killing import KILLED, random_spec, resumes_to_the_same_bits, stream_spec
-from unit.data_programs import prepare
 from workspace import Arrays, small_copy
 
 

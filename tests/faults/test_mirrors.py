@@ -8,9 +8,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from data_programs import CONFIG_DATA, DATASETS, fetch
 from faults import lying_server
 from faults.lying_server import serving
-from unit.data_programs import CONFIG_DATA, DATASETS, fetch
 from workspace import call, command, refused
 
 pytestmark = pytest.mark.full

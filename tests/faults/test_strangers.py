@@ -8,9 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from data_programs import fetch, serialize
 from faults.killing import long_spec, printed, started
 from privileged import needs_root
-from unit.data_programs import fetch, serialize
 from workspace import Arrays, call, environment, refused, train_command
 
 from paragone.base.errors import UserError

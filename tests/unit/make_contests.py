@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from make_records import FIRST_STEPS, MODEL, make_activity, make_data, make_process
 from msgspec import to_builtins
-from unit.make_processes import make_activity, make_process
-from unit.make_records import FIRST_STEPS, MODEL, make_data
 from workspace import make_spec
 
 from paragone.analysis.contests import COLUMNS

@@ -1,6 +1,6 @@
 """Results of matrix products made by hand, valid against their schema."""
 
-from unit.make_processes import make_process
+from make_records import make_process
 
 from paragone.analysis import product_tables
 from paragone.base import typed_json

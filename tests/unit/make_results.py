@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from unit.make_records import make_record, sealed, set_times, write_parity
+from make_records import make_record, sealed, set_times, write_parity
 from workspace import changed, job, make_spec
 
 import collect

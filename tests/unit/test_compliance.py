@@ -11,8 +11,7 @@ import pytest
 from documents import anchors
 from draw_figures import Drawing, texts_of
 from make_contests import sealed, valid_contests
-from make_processes import make_activity
-from make_records import LABELS, of_backend
+from make_records import LABELS, make_activity, of_backend
 from make_results import (
     FIRST,
     find,

@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 from made_images import number_images
-from make_records import make_record, typed
+from make_records import make_process, make_record, typed
 from msgspec.structs import replace
-from unit.make_processes import make_process
 from workspace import changed, make_spec
 
 from paragone import engines

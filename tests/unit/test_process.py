@@ -12,8 +12,7 @@ import time
 import psutil
 import pynvml
 import pytest
-from make_processes import make_activity
-from make_records import make_record, typed
+from make_records import make_activity, make_record, typed
 from msgspec.structs import replace
 from privileged import memory_group, needs_root
 from workspace import ROOT, call, run_python, succeed, write_files

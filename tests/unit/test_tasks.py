@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
-import torch
 from sklearn.metrics import f1_score
 from workspace import make_spec, refusing
 
@@ -42,12 +41,6 @@ def test_a_target_is_reached_in_the_direction_of_its_metric(target, reached, mis
     assert not made.reached_by(missed)
 
 
-@pytest.mark.parametrize("named", [{}, {"accuracy": 0.8, "mae": 3}])
-def test_a_target_names_one_metric(named):
-    with pytest.raises(ValueError, match="name one of loss, accuracy"):
-        Target(**named, patience=1, stop=True)
-
-
 def of_task(task: dict, **changes: object) -> Spec:
     spec = json.loads(make_spec("fashion-cnn", "torch").to_json())
     spec["workload"] |= {"task": task, **changes}
@@ -60,18 +53,6 @@ def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
     assert "task" not in plain.to_json()
     others = [{"name": "regression"}, {"name": "regression", "quality": "mae"}]
     assert len({plain.sha256, *(of_task(task).sha256 for task in others)}) == 3
-
-
-@pytest.mark.parametrize(
-    ("task", "target", "words"),
-    [
-        ({"name": "classification"}, {"mae": 3}, "classification has accuracy, loss"),
-        ({"name": "regression", "quality": "accuracy"}, {"mae": 3}, "has quality accuracy; "),
-    ],
-)
-def test_a_metric_that_a_task_lacks_is_refused(task, target, words):
-    with refusing(words):
-        of_task(task, target={**target, "patience": 1, "stop": False})
 
 
 WEIGHTS = (0.5, 3.0, 0.0)
@@ -103,34 +84,12 @@ def score_of(task: Task, outputs: np.ndarray, targets: np.ndarray) -> float:
     return scores(task, outputs, targets).sum() / max(counted, 1)
 
 
-@pytest.mark.parametrize("rule", ["keras", "pytorch"])
-def test_weights_smoothing_and_ignored_labels_are_those_of_the_rule(rule):
-    task, random = WEIGHTED[rule], np.random.default_rng(2)
-    outputs = random.normal(size=(5, 2, 3))
-    labels = np.array([[0, 1], [2, -1], [1, 1], [-1, -1], [0, 2]])
-    (each, _), by = losses(task, outputs, labels), weights(task, labels)
-    logits, flat = torch.tensor(outputs).flatten(0, 1), torch.tensor(labels).flatten()
-    smoothing = {"ignore_index": -1, "label_smoothing": 0.3}
-    if rule == "pytorch":
-        weight = torch.tensor(WEIGHTS, dtype=torch.float64)
-        expected = torch.nn.functional.cross_entropy(logits, flat, weight, **smoothing).item()
-    else:
-        every = torch.nn.functional.cross_entropy(logits, flat, reduction="none", **smoothing)
-        of_all = [WEIGHTS[y] * loss for y, loss in zip(flat, every, strict=True) if y >= 0]
-        expected = np.mean(of_all)
-    assert each.sum() / by.sum() == pytest.approx(expected)
-    right = (outputs.argmax(-1) == labels)[labels >= 0]
-    assert score_of(task, outputs, labels) == pytest.approx(right.mean())
-
-
-def test_micro_f1_and_its_loss_are_those_of_scikit_learn_and_pytorch():
+def test_micro_f1_is_that_of_scikit_learn():
+    """Losses are those of PyTorch: parity/test_engines.py."""
     random = np.random.default_rng(3)
     outputs, labels = random.normal(size=(40, 5)), (random.random((40, 5)) < 0.3).astype(int)
     f1 = score_of(MULTI_LABEL, outputs, labels)
     assert f1 == pytest.approx(f1_score(labels, outputs > 0, average="micro"))
-    tensors = map(torch.tensor, (outputs, labels * 1.0))
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(*tensors)
-    assert losses(MULTI_LABEL, outputs, labels)[0].mean() == pytest.approx(loss.item())
 
 
 def test_guessing_is_the_best_of_all_constant_outputs():
@@ -154,17 +113,27 @@ def test_guessing_is_the_best_of_all_constant_outputs():
         assert least == pytest.approx(scipy.optimize.minimize(mean, np.zeros(3)).fun, rel=1e-4)
 
 
+def targeted(**metrics: float) -> dict:
+    return {"target": {**metrics, "patience": 1, "stop": False}}
+
+
 @pytest.mark.parametrize(
-    ("name", "options", "words"),
+    ("name", "options", "changes", "words"),
     [
-        ("regression", {"label_smoothing": 0.1}, "label_smoothing, which is of classification"),
-        ("multi-label", {"ignored": True}, "multi-label has no label to ignore"),
-        ("classification", {"class_weights": [1, 2]}, "give both or neither"),
-        ("classification", {"class_weights": [0, 0], "rule": "keras"}, "no class counts"),
+        ("classification", {}, targeted(), "name one of loss, accuracy"),
+        ("regression", {}, targeted(r2=0.8, mae=3), "name one of loss, accuracy"),
+        ("classification", {}, targeted(mae=3), "classification has accuracy, loss"),
+        ("regression", {"quality": "accuracy"}, {}, "has quality accuracy; "),
+        ("regression", {"label_smoothing": 0.1}, {}, "label_smoothing, which is of classification"),
+        ("multi-label", {"ignored": True}, {}, "multi-label has no label to ignore"),
+        ("classification", {"class_weights": [1, 2]}, {}, "give both or neither"),
+        ("classification", {"class_weights": [0, 0], "rule": "keras"}, {}, "no class counts"),
+        (
+            *("classification", {"label_smoothing": 0.1}, {"loss": "double_softmax"}),
+            "double_softmax has no class weights and no smoothed",
+        ),
     ],
 )
-def test_what_a_task_cannot_have_is_refused(name, options, words):
+def test_what_a_task_cannot_have_is_refused(name, options, changes, words):
     with refusing(words):
-        of_task({"name": name, **options})
-    with refusing("double_softmax has no class weights and no smoothed"):
-        of_task({"name": "classification", "label_smoothing": 0.1}, loss="double_softmax")
+        of_task({"name": name, **options}, **changes)

@@ -12,6 +12,7 @@ from made_images import make_images
 from PIL import Image
 from torch import nn
 from torch._dynamo.exc import Unsupported
+from torch.utils._python_dispatch import TorchDispatchMode
 from torchvision.transforms import functional
 from workspace import changed, make_spec
 
@@ -88,6 +89,31 @@ def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
 def test_pinned_memory_is_of_cuda():
     with pytest.raises(Unavailable, match="not for cpu"):
         Torch().build(spec_of("pinned"), DATASET, 1)
+
+
+class Reads(TorchDispatchMode):
+    """Notes the operators for which the host would wait for a GPU."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None) -> object:
+        name = function.overloadpacket.__name__
+        if name in ("_local_scalar_dense", "nonzero", "equal", "is_nonzero"):
+            self.seen.append(name)
+        return function(*args, **kwargs or {})
+
+
+@pytest.mark.parametrize("feed", ["batches", "resident"])
+def test_no_step_reads_a_value_from_the_device(feed):
+    """Copies, too: test_on_accelerator.py."""
+    spec, engine = spec_of(feed), Torch()
+    engine.build(spec, DATASET, 1)
+    with Reads() as reads:
+        engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 1), 4)
+        engine.evaluate(evaluation_batches(DATASET, spec), 1)
+    assert reads.seen == []
 
 
 class Streams:
