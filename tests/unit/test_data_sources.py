@@ -100,7 +100,7 @@ def test_an_unknown_edition_and_an_incomplete_mirror_are_errors(copied, tmp_path
     [
         ("/no-such-folder", "auto", ["folder /no-such-folder does not exist", "PARAGONE_MIRRORS"]),
         ("", "real", ["no real reuters", "PARAGONE_MIRRORS", "data.source"]),
-        ("http://127.0.0.1:9", "real", ["http://127.0.0.1:9", "no connection"]),
+        ("http://127.0.0.1:9", "real", ["http://127.0.0.1:9", "ConnectionError"]),
     ],
 )
 def test_no_place_with_real_data_is_an_error(tmp_path, mirrors, policy, words):

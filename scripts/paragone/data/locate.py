@@ -1,20 +1,165 @@
-"""Locate the files of one data set: `data.source` of the config decides how far to go."""
+"""Locate the files of one data set: `data.source` of the config decides how far to go.
+
+Files may be in mirror folders, at mirror addresses and at the official address. pooch downloads and checks
+what is on the network.
+"""
 
 import hashlib
+import os
+import re
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import pooch
+import requests
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config import datasets
 from paragone.data import store, synthetic
-from paragone.data.places import ENVIRONMENT, Edition, Editions, Place, Unreachable, mirrors
+from paragone.data.forms import BYTES, kind_of
+
+Editions = dict[str, dict[str, str]]  # edition name -> {file name: SHA-256}
 
 OFFICIAL = "official"  # the edition at an official address
+ENVIRONMENT = "PARAGONE_MIRRORS"
+# Seconds until a server must have answered, and may be silent in a transfer.
+TIMEOUT = 4, 60
+pooch.get_logger().setLevel("ERROR")  # it names addresses, which may contain a password
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A whole edition with every file checked. files: name -> path."""
+
+    name: str
+    files: dict[str, Path]
+    origin: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, whose files are used in place, or an address, whose files are downloaded once.
+
+    `folder`: that of the files, or of the downloads, which has a folder for each edition. `urls`: file name
+    -> address, for files that are not directly below `url`.
+    """
+
+    folder: Path
+    url: str = ""
+    urls: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Return folder or address for messages and results, without a password."""
+        parts = urlsplit(self.url)
+        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return f"address {address}" if self.url else f"folder {self.folder}"
+
+    def find(self, dataset: str, editions: Editions) -> Edition | None:
+        """Return the first edition that is here, None without a file of any.
+
+        Raises `RequestException`, and `UserError` for a wrong checksum or an edition with missing files.
+        """
+        present: set[str] = set()
+        wrong = []
+        for edition, digests in editions.items():
+            files = {}
+            for name, digest in digests.items():
+                path, description = self._checked(edition, name, digest)
+                if description:
+                    wrong.append(f"{name}, expected {digest} ({edition}), found {description}")
+                    break
+                if path:
+                    files[name] = path
+            if len(files) == len(digests):
+                origin = self.title.removeprefix("address ") if self.url else "mirror folder"
+                return Edition(edition, files, origin)
+            present.update(files)
+        if wrong:
+            raise UserError(
+                f"{self.title}: {dataset} has a wrong checksum: {'; '.join(wrong)}. Replace the file, or "
+                f"list its SHA-256 among the editions of {dataset} in the config"
+            )
+        if present:
+            missing = sorted({name for files in editions.values() for name in files} - present)
+            raise UserError(f"{self.title}: {dataset} is incomplete, missing {', '.join(missing)}")
+        return None
+
+    def _checked(self, edition: str, name: str, digest: str) -> tuple[Path | None, str]:
+        """Return a file of an edition, None if it is not here; and what it is if its checksum is wrong."""
+        if not self.url:
+            path = self.folder / name
+            if not path.is_file():
+                return None, ""
+            return path, "" if sha256(path) == digest else _description(path)
+        folder, description = self.folder / edition, ""
+
+        def download(url: str, target: str, _: object) -> None:
+            nonlocal description
+            # The checksum is that of the file itself, so the server must not compress it for the transfer,
+            # and what it calls compressed is kept as it is.
+            pooch.HTTPDownloader(
+                progressbar=True,
+                timeout=TIMEOUT,
+                headers={"Accept-Encoding": "identity"},
+                hooks={"response": _keep_encoded},
+            )(url, target, None)
+            description = _description(Path(target))
+
+        url = self.urls.get(name, f"{self.url}/{name}")
+        try:
+            path = Path(pooch.retrieve(url, f"sha256:{digest}", name, folder, None, download))
+        except requests.HTTPError as error:
+            if error.response.status_code in (404, 410):
+                return None, ""
+            raise
+        except ValueError:  # of pooch for another checksum
+            if not description:
+                raise
+            return None, description
+        path.chmod(folder.stat().st_mode & 0o666)  # pooch makes private files
+        return path, ""
+
+
+def _keep_encoded(response: requests.Response, **_: object) -> None:
+    """Keep content as it is sent: servers say of every .gz file that it is compressed for the transfer."""
+    response.raw.headers.pop("Content-Encoding", None)
+
+
+def _description(path: Path) -> str:
+    """Return the checksum and size of a file, and what it is if that is known."""
+    with path.open("rb") as file:
+        kind = kind_of(file.read(BYTES))
+    details = ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
+    return f"{sha256(path)} ({details})"
+
+
+def mirrors(name: str, downloads: Path, settings: dict) -> list[Place]:
+    """Return the places of a builder's data or of a model in the mirrors of config and environment.
+
+    Raises `UserError` for a mirror folder that does not exist: the user named it, so it was meant.
+    """
+    places = []
+    for mirror in [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]:
+        parts = urlsplit(mirror.strip())
+        if parts.scheme in ("http", "https"):
+            places.append(Place(downloads, f"{parts.geturl().rstrip('/')}/{name}"))
+        elif path := url2pathname(parts.path) if parts.scheme == "file" else mirror.strip():
+            if not Path(path).expanduser().is_dir():
+                shown = re.sub("//[^/@]*@", "//", path)  # a mistyped address may contain a password
+                raise UserError(
+                    f"mirror folder {shown} does not exist: correct data.mirrors in the config or the "
+                    f"environment variable {ENVIRONMENT}"
+                )
+            places.append(Place(Path(path).expanduser() / name))
+    return places
 
 
 def find(dataset: str, block: dict, settings: dict) -> dict:
@@ -114,8 +259,10 @@ def search(
                 if edition := place.find(name, editions):
                     return edition, ""
                 reasons.append(f"{place.title}: not there")
-            except Unreachable as error:
-                reasons.append(f"{place.title}: {error}")
+            except requests.RequestException as error:
+                # Its own text has the address, which may contain a password.
+                status = f" {error.response.status_code}" if error.response is not None else ""
+                reasons.append(f"{place.title}: {type(error).__name__}{status}")
     return None, "; ".join(reasons) or "no mirror and no official edition is listed"
 
 

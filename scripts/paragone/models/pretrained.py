@@ -16,8 +16,7 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
-from paragone.data.locate import OFFICIAL, raw, search
-from paragone.data.places import Place, mirrors
+from paragone.data.locate import OFFICIAL, Place, mirrors, raw, search
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
 ADDRESSES = {
