@@ -78,12 +78,9 @@ RULES = """\
 *Written by `docs/build.py` from [`compliance.csv`](../rules/schemas/compliance.csv): change that, not
 this page.*
 
-A program checks every record by these rules before anything is drawn, and any folder of records by
-this command. It prints file, rule and value of every violation.
-
-```sh
-python scripts/collect.py check results/
-```
+A program checks every record by these rules before anything is drawn. The table
+`results/tables/<experiment>/compliance.csv` lists every violation with file, rule and value. A record
+that cannot be read, was changed after it was written, or is in the folder of another run is refused.
 
 | severity | consequence |
 | --- | --- |

@@ -19,8 +19,9 @@ from workspace import (
     wait_for,
 )
 
+from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
-from paragone.records import compliance, record
+from paragone.records import record
 from paragone.records.run_record import RunRecord
 
 EPOCHS = 6

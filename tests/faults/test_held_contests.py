@@ -11,10 +11,10 @@ from own_folder import write_plugin
 from workspace import Arrays, changed, command, environment, make_spec, succeed, wait_for
 
 from paragone.analysis import contests, pairwise
+from paragone.analysis.compliance import of_contests
 from paragone.base import plugin_folders
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.records.compliance import of_contests
 from paragone.records.record import read_contests
 
 pytestmark = pytest.mark.full

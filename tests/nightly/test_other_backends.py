@@ -14,7 +14,8 @@ from msgspec.structs import asdict
 from privileged import needs_root
 from workspace import INDUCTOR, environment, make_spec, succeed, train_command
 
-from paragone.records import compliance, record
+from paragone.analysis import compliance
+from paragone.records import record
 
 OTHERS = ["tensorflow-mirrored", "torch-xla", "jax"]
 NO_ROOM = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'

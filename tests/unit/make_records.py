@@ -220,7 +220,7 @@ def clocks(record: dict) -> dict[str, float]:
     return run_metrics.parts(typed([record])[0])
 
 
-def time_to_target(record: dict) -> run_metrics.TimeToTarget:
+def time_to_target(record: dict) -> tuple[float, float] | None:
     return run_metrics.time_to_target(typed([record])[0])
 
 

@@ -11,8 +11,9 @@ from make_records import make_record, sealed, set_times, write_parity
 from workspace import changed, job, make_spec
 
 import collect
-from paragone.analysis import compliance, tidy
-from paragone.records.compliance import Violation
+from paragone.analysis import compliance, product_tables, tidy
+from paragone.analysis.compliance import Violation
+from paragone.records import parity_reports, record
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)
@@ -53,10 +54,10 @@ def valid_records(seeds=SEEDS, backends=BACKENDS) -> list[dict]:
 
 def write_results(folder: Path, records: list[dict], **passed: bool | None) -> Path:
     """Records, with the digest that they have now, and the parity report of their workload; the folder."""
-    for record in records:
-        path = folder / "runs" / record["run"] / "record.json"
+    for made in records:
+        path = folder / "runs" / made["run"] / "record.json"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(sealed(record)))
+        path.write_text(json.dumps(sealed(made)))
     write_parity(folder, "fashion-conv", {**dict.fromkeys(BACKENDS, True), **passed})
     path = folder / "data/fashion_mnist/manifest.json"
     path.parent.mkdir(parents=True)
@@ -65,18 +66,20 @@ def write_results(folder: Path, records: list[dict], **passed: bool | None) -> P
 
 
 def find(folder: Path) -> list[Violation]:
-    """What the compliance program finds in a folder."""
-    return compliance.find(*compliance.in_folder(folder)).violations
+    """The violations of all records in a folder, as of one experiment."""
+    records = {path: record.read(path) for path in folder.glob("runs/*/record.json")}
+    records |= {path: record.read_contests(path) for path in folder.glob("contests/*/record.json")}
+    verdicts = parity_reports.read_parity(sorted(folder.glob("parity/*.json")))
+    return compliance.find("one", records, verdicts)
 
 
-def run_collect(
-    folder: Path, records: list[Path], parity: list[Path], **files: object
-) -> list[pd.DataFrame]:
+def run_collect(folder: Path, records: list[Path], parity: list[Path]) -> list[pd.DataFrame]:
     """The runs and epochs of records, as the program collects them."""
-    outputs = {kind: folder / f"{kind}.parquet" for kind in ("runs", "epochs")}
-    inputs = {"experiment": "one", "records": records, "parity": parity}
-    collect.main(job(type="runs", **inputs, **outputs, **files))
-    return [tidy.read(path) for path in outputs.values()]
+    outputs = {kind: folder / f"{kind}.parquet" for kind in ("runs", "epochs", "rounds")}
+    outputs |= {"products": folder / "products.parquet", "violations": folder / "compliance.csv"}
+    tidy.write(product_tables.table([]), outputs["products"])
+    collect.main(job(type="runs", experiment="one", records=records, parity=parity, **outputs))
+    return [tidy.read(outputs[kind]) for kind in ("runs", "epochs")]
 
 
 VALID = valid_records()

@@ -4,7 +4,6 @@ import copy
 import csv
 import json
 import re
-import shutil
 
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from documents import anchors
 from draw_figures import Drawing, texts_of
 from make_contests import sealed, valid_contests
 from make_records import LABELS, make_activity, of_backend
+from make_records import sealed as record_sealed
 from make_results import (
     FIRST,
     find,
@@ -19,15 +19,13 @@ from make_results import (
     run_collect,
     write_results,
 )
-from make_tables import write
 from workspace import put
 
-import collect
 from paragone.analysis import columns
+from paragone.analysis import compliance as rules
 from paragone.analysis.contests import rounds
 from paragone.analysis.grouping import series_of
 from paragone.base import typed_json
-from paragone.records import compliance as rules
 from paragone.records.contest_record import ContestsRecord
 
 METHOD = rules.TABLE.parents[2] / "docs/method.md"
@@ -55,9 +53,6 @@ def test_a_resumed_run_breaks_no_rule(tmp_path, records):
 
 # One fault each, in the run of PyTorch and seed 0: what is set, and the rules it must break, exactly.
 VALUES = [
-    ("schema", 3, {"record"}),
-    ("status", "fine", {"record"}),
-    ("spec.colour", "red", {"record"}),
     ("spec.workload.train_examples", 60_001, {"examples"}),
     ("spec.workload.evaluation", {"first": 10_001}, {"examples"}),
     ("processes.0.threads", 3, {"mixed"}),
@@ -94,17 +89,6 @@ def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expec
         assert one.severity == rules.table()[one.rule].severity
 
 
-# Files of a folder
-
-
-@pytest.mark.parametrize("place", [shutil.copytree, shutil.move])
-def test_a_record_in_another_folder(tmp_path, records, place):
-    folder = write_results(tmp_path, records)
-    place(folder / "runs" / FIRST, folder / "runs/elsewhere")
-    (one,) = find(folder)
-    assert (one.rule, one.run) == ("record", "elsewhere")
-
-
 PARITY = [(False, "parity-failed"), (None, "parity")]
 
 
@@ -118,23 +102,11 @@ def test_parity_that_was_not_passed(tmp_path, records, passed, rule):
 # What figures and tables show
 
 
-def test_program_names_file_rule_and_value(tmp_path, records, capsys):
-    records[0]["clocks"]["other"] += 9.0
-    folder = write_results(tmp_path, records)
-    with pytest.raises(SystemExit) as stopped:
-        collect.main(["check", str(folder)])
-    printed = capsys.readouterr().out
-    assert stopped.value.code == 1
-    assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in printed
-    assert "s by the kernel's clock, the parts add up to " in printed
-    assert "1 violations: 1 invalid" in printed
-
-
 def collected(folder, records):
     """Check and collect as the rule does; the runs and epochs."""
     paths = sorted(write_results(folder, records).glob("runs/*/record.json"))
     parity = [folder / "parity/fashion-conv.json"]
-    return run_collect(folder, paths, parity, violations=folder / "compliance.csv")
+    return run_collect(folder, paths, parity)
 
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
@@ -159,29 +131,26 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
 
 
-def test_a_record_that_cannot_be_read_is_shown_in_words(tmp_path, records):
-    """In figures and tables."""
-    records[0]["status"] = "fine"
-    runs, epochs = collected(tmp_path, records)
-    broken = runs.set_index("run").loc[FIRST]
-    assert (broken["status"], broken["violations"]) == ("invalid", "record")
-    assert "$.status" in broken["reason"]
-    assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
-    assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
-    drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
-    for figure in ("variants", "learning_curves"):
-        assert "breaks a rule (1 of 3 runs)" in texts_of(drawing.figure(figure))
-    outputs = write(tmp_path, "comparison", "tpu_fashion_conv", runs=runs, epochs=epochs)
-    assert "record (1 of 9 runs)" in outputs["markdown"].read_text()
-
-
 def test_violations_survive_their_file(tmp_path, records):
     records[0]["first_steps"] |= {"reason": 'they said "no", twice,\nand ended'}
     records[0]["first_steps"]["deviations"]["updates"] = 4e-2
-    found = find(write_results(tmp_path, records))
-    rules.write(found, tmp_path / "compliance.csv")
+    collected(tmp_path, records)
     rows = pd.read_csv(tmp_path / "compliance.csv", dtype=str, keep_default_na=False)
-    assert rows.to_dict("records") == [vars(one) for one in found]
+    assert rows.to_dict("records") == [vars(one) for one in find(tmp_path)]
+
+
+@pytest.mark.parametrize(("path", "value"), [("status", "fine"), ("run", "another")])
+def test_a_record_that_is_none_or_of_another_folder_is_refused(
+    tmp_path, records, path, value, capsys
+):
+    folder = write_results(tmp_path, records)
+    file = folder / "runs" / FIRST / "record.json"
+    put(records[0], path, value)
+    file.write_text(json.dumps(record_sealed(records[0])))
+    with pytest.raises(SystemExit):
+        run_collect(folder, [file], [folder / "parity/fashion-conv.json"])
+    assert f"{file}: " in capsys.readouterr().err
+    assert not (folder / "runs.parquet").exists()
 
 
 # Contests
@@ -202,8 +171,6 @@ FAULTS = [
     ("contests.0.contestants.0.processes.0.git", None, {"clean-code"}),
     ("contests.0.contestants.0.first_steps.deviations.updates", 4e-2, {"first-steps"}),
     ("contests.0.contestants.0.first_steps", None, {"first-steps-compared"}),
-    ("question", "another", {"record"}),
-    ("planned", "many", {"record"}),
 ]
 
 
@@ -220,7 +187,7 @@ def test_a_fault_is_caught_by_its_rule(tmp_path, path, value, expected):
     folder = write_results(tmp_path, [])
     file = folder / "contests/made/record.json"
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps(record if path == "planned" else sealed(record)))
+    file.write_text(json.dumps(sealed(record)))
     found = find(folder)
     assert {one.rule for one in found} == expected
     for one in found:

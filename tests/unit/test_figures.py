@@ -266,10 +266,8 @@ def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
     assert sorted(runs.index) == sorted(one["run"] for one in tried)
     for one in tried:
         row = runs.loc[one["run"]]
-        found = time_to_target(one)
-        if found.reached:
-            expected = found.last_miss, found.first_hit
-            assert (row["last_miss"], row["first_hit"]) == pytest.approx(expected)
+        if found := time_to_target(one):
+            assert (row["last_miss"], row["first_hit"]) == pytest.approx(found)
             assert (row["kind"], np.isnan(row["censored_at"])) == ("hit", True)
         else:
             assert row["censored_at"] == pytest.approx(clocks_of(one)["train"])
@@ -280,7 +278,7 @@ def test_success_rates_and_medians_count_misses(drawings, shown):
     rows, made = shown["time_to_target"], drawings["time_to_target"].made
     cells = rows[rows["kind"] == "median"].set_index(["series", "global_batch"])
     small = cells.loc["PyTorch", 8]
-    hits = [time_to_target(one).first_hit for one in of_cell(made, "torch", 1, 8)]
+    hits = [time_to_target(one)[1] for one in of_cell(made, "torch", 1, 8)]
     assert (small["reached"], small["n"], small["value"]) == (3, 3, pytest.approx(np.median(hits)))
     missed = cells.loc["PyTorch", 128]
     assert (missed["reached"], missed["n"], missed["value"]) == (0, 3, np.inf)

@@ -4,14 +4,10 @@ import base64
 import gzip
 import json
 import re
-import shutil
 
 import pytest
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
-
-from paragone.analysis import tidy
-from paragone.records.compliance import Violation
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +108,3 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
     assert "Not finished when" not in page
     write(results.folder, tmp_path / "so_far.html", **so_far, left_out=["jax: not asked for."])
     assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
-
-
-def test_a_run_whose_record_cannot_be_read_is_shown_without_its_course(results, tmp_path):
-    folder = shutil.copytree(results.folder, tmp_path / "results")
-    run = "fashion-conv.torch.r1.b1000.s9.01234567"
-    broken = Violation(EXPERIMENT, "record", "invalid", run, "record.json", "record", "cut off")
-    lost, _ = tidy.tables([], EXPERIMENT, {}, violations=[broken])
-    tidy.write(tidy.merge([lost, results.runs]), folder / "tables/runs.parquet")
-    write(folder, folder / "index.html")
-    shown = (folder / "index.html").read_text()
-    assert run in shown

@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import (
 )
 from workspace import changed, make_spec, refusing
 
-from paragone.config.run_spec import Spec, cell_of
+from paragone.config.run_spec import Spec
 from paragone.config.schedules import LearningRate
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024)
@@ -104,11 +104,6 @@ def test_decay_of_the_batch_size_lab():
     spec = make_spec("wide-resnet", "torch", global_batch=32)
     rates = {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
     assert {epoch: spec.learning_rates(epoch, 1)[0] for epoch in rates} == pytest.approx(rates)
-
-
-def test_a_name_tells_the_cell():
-    cell = {"workload": "fashion-cnn", "backend": "torch-xla", "replicas": 8, "global_batch": 1024}
-    assert cell_of(SPEC.name) == cell | {"seed": SPEC.seed}
 
 
 # Schedules, against PyTorch's and the formulas of programs and papers.

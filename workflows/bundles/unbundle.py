@@ -16,11 +16,10 @@ import pandas as pd
 import bundle_archive
 from bundle_archive import Listing
 from drawn_config import unpacked, with_label
-from paragone.analysis import compliance, contests, product_tables, tidy
+from paragone.analysis import product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
-from paragone.records import parity_reports
 from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"
@@ -52,23 +51,15 @@ def main(arguments: list[str] | None = None) -> None:
 def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     """The tidy tables of a bundle that was unpacked into a folder, by name."""
     parity = sorted(folder.glob("parity/*.json"))
-    verdicts, flop = parity_reports.read_parity(parity), parity_reports.read_flop(parity)
     products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
-    for name, runs in listing.experiments.items():
-        questions = listing.contests.get(name, [])
-        paths = [folder / "runs" / run / "record.json" for run in runs]
-        held = [folder / "contests" / question / "record.json" for question in questions]
-        checked = compliance.find([*paths, *held], parity, {name: {*runs, *questions}})
-        of_rounds = contests.rounds(checked.contests, name, verdicts)
-        of_runs, of_epochs = tidy.tables(
-            checked.runs, name, verdicts, tables[PRODUCTS], checked.violations, of_rounds, flop
+    for name, names in listing.experiments.items():
+        runs, questions = (
+            [folder / kind / member / "record.json" for member in among]
+            for kind, among in (("runs", names), ("contests", listing.contests.get(name, [])))
         )
-        tables |= {
-            f"{name}/runs": of_runs,
-            f"{name}/epochs": of_epochs,
-            f"{name}/rounds": of_rounds,
-        }
+        whole = tidy.of_experiment(name, runs, questions, parity, tables[PRODUCTS])
+        tables |= {f"{name}/{kind}": whole[kind] for kind in ("runs", "epochs", "rounds")}
     return tables
 
 

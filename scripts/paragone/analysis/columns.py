@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from paragone.analysis.compliance import limit
 from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
-from paragone.records.compliance import limit
 from paragone.records.contest_record import Contestant
 from paragone.records.measurements import MeasuringProcess
 from paragone.records.parity_reports import Parity
@@ -52,7 +52,6 @@ RUN_COLUMNS = typed(
     (REAL, "target_value"),
     (COUNT, "target_patience"),
     (FLAG, "target_reached"),
-    (COUNT, "target_epoch"),
     (REAL, "target_last_miss_seconds target_first_hit_seconds"),
     (FLAG, "resumed"),
     (COUNT, "processes"),
@@ -65,7 +64,6 @@ RUN_COLUMNS = typed(
     (COUNT, "peak_host_bytes peak_device_bytes programs_compiled programs_cached"),
     (TEXT, "software commit"),
     (FLAG, "dirty"),
-    (TEXT, "config_sha256"),
 )
 EPOCH_COLUMNS = typed(
     (TEXT, "run experiment workload backend"),

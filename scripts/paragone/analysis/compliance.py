@@ -1,119 +1,248 @@
-"""All measurement rules on a folder of records: its experiments, and the rules that they break.
+"""The measurement rules as data, and what breaks them: in one record, or in the records of an experiment.
 
-Rules on one record are in `records.compliance`. Those on the records of an experiment together are here:
-values that must be equal, in the table `_EQUAL`.
+rules/schemas/compliance.csv lists what a machine, a framework or a user can break, with severity and limit.
 """
 
+import csv
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from paragone.analysis import tidy
-from paragone.base.errors import UserError
+from msgspec import UNSET
+
 from paragone.config import questions
-from paragone.records import parity_reports
-from paragone.records.compliance import READABLE, Breach, Violation, of_contests, of_run, table
-from paragone.records.contest_record import ContestsRecord
-from paragone.records.record import decoded
-from paragone.records.run_record import RunRecord
+from paragone.config.run_spec import Spec
+from paragone.records import run_metrics
+from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
+from paragone.records.parity_reports import Parity
+from paragone.records.record import Record
+from paragone.records.run_metrics import end_to_end, examples, parts
+from paragone.records.run_record import Epoch, FirstSteps, Load, Modes, Process, RunRecord
 
-ALONE = ""  # the name of the experiment of records that belong to none
-
-
-@dataclass
-class Checked:
-    """The records that can be read, of runs and of contests, in the order of their paths; what they break."""
-
-    runs: list[RunRecord] = field(default_factory=list)
-    contests: list[ContestsRecord] = field(default_factory=list)
-    violations: list[Violation] = field(default_factory=list)
+TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
+# invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
+# accuracies count, times do not. remark: the value counts and gets a footnote in figures and tables.
+INVALID, NO_SPEED, REMARK = SEVERITIES = ("invalid", "no speed", "remark")
 
 
-def find(
-    paths: Iterable[Path], parity: Iterable[Path], experiments: dict[str, set[str]]
-) -> Checked:
-    """Read the records at `paths`, and find every violation, in the order of experiment, rule and run.
+@dataclass(frozen=True)
+class Rule:
+    """What must hold, the severity of a violation, the rule's source; `limit` if it has a number."""
 
-    `parity`: reports of the parity gate. `experiments`: the runs and questions of each experiment. Runs that
-    belong to none are compared with those of the same workload.
-    """
-    checked, files = Checked(), {}
-    verdicts = parity_reports.read_parity(parity)
-    breaches: list[tuple[str, Breach]] = []
-    for path in paths:
-        files[path.parent.name] = path
-        breaches += [(path.parent.name, breach) for breach in _of_file(path, checked, verdicts)]
-    groups = {name: {*runs} for name, runs in experiments.items()}
-    members = set().union(*groups.values())
-    for record in checked.runs:
-        if record.run not in members:
-            groups.setdefault(record.spec.workload.name, set()).add(record.run)
-    rows = [
-        (experiment, name, breach)
-        for name, breach in breaches
-        for experiment in [key for key, runs in groups.items() if name in runs] or [ALONE]
-    ]
-    for experiment, runs in groups.items():
-        together = [record for record in checked.runs if record.run in runs]
-        rows += [(experiment, name, breach) for name, breach in _odd_ones_out(together)]
-    order = [*table()]
-    checked.violations = sorted(
-        {
-            Violation(
-                experiment,
-                breach.rule,
-                table()[breach.rule].severity,
-                name,
-                str(files[name]),
-                breach.where,
-                breach.value,
-            )
-            for experiment, name, breach in rows
-        },
-        key=lambda row: (row.experiment, order.index(row.rule), row.run, row.where, row.value),
-    )
-    return checked
+    id: str
+    severity: str
+    limit: float | None
+    source: str
+    says: str
 
 
-def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
-    """Return what `find` checks below a folder of results: records, parity reports, experiments.
+@dataclass(frozen=True)
+class Breach:
+    """What breaks a rule: the key in the record, and its value with the expected one."""
 
-    Raises `UserError` if there is no record.
-    """
-    records = sorted(folder.rglob("record.json"))
-    if not records:
-        raise UserError(f"{folder}: no record.json below it; name the folder of results")
-    experiments = {
-        path.parent.name: set(frame["run"])
-        for path in sorted(folder.glob("tables/*/runs.parquet"))
-        if "experiment" in (frame := tidy.read(path))
-    }
-    return records, sorted(folder.glob("parity/*.json")), experiments
+    rule: str
+    where: str
+    value: str
 
 
-def _of_file(path: Path, checked: Checked, verdicts: parity_reports.Parity) -> Iterator[Breach]:
-    """Add the record at a path to those that can be read, and yield what breaks the rules in it."""
-    try:
-        record = decoded(path.read_bytes())
-    except (OSError, ValueError) as error:
-        yield Breach(READABLE, "record", f"cannot be read: {error}")
+@dataclass(frozen=True)
+class Violation:
+    """What breaks a rule in which record of an experiment."""
+
+    experiment: str
+    rule: str
+    severity: str
+    run: str
+    file: str
+    where: str
+    value: str
+
+
+@cache
+def table() -> dict[str, Rule]:
+    """Return the rules by id, in the order of the file."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    for row in rows:
+        row["limit"] = float(row["limit"]) if row["limit"] else None
+    return {row["id"]: Rule(**row) for row in rows}
+
+
+def limit(rule: str) -> float:
+    """Return the limit of a rule that has one; raise `KeyError` otherwise."""
+    number = table()[rule].limit
+    if number is None:
+        raise KeyError(f"{TABLE.name}: rule {rule} has no limit")
+    return number
+
+
+def of_run(record: RunRecord) -> Iterator[Breach]:
+    """Yield what breaks the rules in the record of a run."""
+    yield from _clocks(record)
+    yield from _data(record)
+    yield from _first_steps(record.first_steps, record.spec, record.status)
+    for at, epoch in enumerate(record.epochs):
+        yield from _within(f"epochs[{at}]", _accuracies(record, epoch))
+    for at, process in enumerate(record.processes):
+        where, expected = f"processes[{at}]", record.spec.tuning.variables
+        yield from _within(where, _provenance(process))
+        yield from _within(where, _variables(process, expected))
+        last = record.status == "completed" and process is record.processes[-1]
+        if process.modes or last:
+            yield from _within(where, _modes(process.modes, record.spec))
+        share = run_metrics.share_of_others(process.load)
+        yield from _within(where, _isolation("load.life", share))
+        yield from _within(where, _throttling("load", process.load))
+
+
+def of_contests(record: ContestsRecord) -> Iterator[Breach]:
+    """Yield what breaks the rules in the record of the contests of a question."""
+    for number, contest in enumerate(record.contests):
+        where = f"contests[{number}]"
+        share = run_metrics.other_cpu_share([window.host for window in contest.windows])
+        yield from _within(where, _isolation("windows", share))
+        for at, window in enumerate(contest.windows):
+            yield from _within(f"{where}.windows[{at}]", _window(contest, window))
+        for at, contestant in enumerate(contest.contestants):
+            yield from _within(f"{where}.contestants[{at}]", _contestant(contestant))
+
+
+def at_places(breaches: Iterable[Breach], *places: str) -> list[str]:
+    """Return the rules that are broken at places such as `contests[0].windows[3]`, or within them."""
+    starts = tuple(f"{place}." for place in places)
+    return sorted({breach.rule for breach in breaches if f"{breach.where}.".startswith(starts)})
+
+
+def _within(where: str, breaches: Iterable[Breach]) -> Iterator[Breach]:
+    """Yield breaches in a part of a record, with their keys in the whole: the part is at `where`."""
+    return (replace(breach, where=f"{where}.{breach.where}") for breach in breaches)
+
+
+def _clocks(record: RunRecord) -> Iterator[Breach]:
+    """Compare the process's own clock with the kernel's, which goes on while a machine is suspended."""
+    seconds, total = parts(record), end_to_end(record)
+    if seconds is None:
         return
-    name = record.run if isinstance(record, RunRecord) else record.question
-    if name != path.parent.name:
-        yield Breach(READABLE, "run", f"{name}, in the folder {path.parent.name}")
-    elif isinstance(record, RunRecord):
-        checked.runs.append(record)
-        yield from of_run(record)
-        yield from _unproven(record, verdicts)
-    else:
-        checked.contests.append(record)
-        yield from of_contests(record)
+    if total is None:
+        yield Breach("clock-sum", "processes.age", "null, with clocks")
+    elif abs((added := math.fsum(seconds.values())) - total) > limit("clock-sum"):
+        text = f"{total:.3f} s by the kernel's clock, the parts add up to {added:.3f} s"
+        yield Breach("clock-sum", "processes.age", text)
 
 
-def _unproven(record: RunRecord, verdicts: parity_reports.Parity) -> Iterator[Breach]:
+def _data(record: RunRecord) -> Iterator[Breach]:
+    """Find splits with fewer examples than the specification requests."""
+    if record.data is None:
+        return
+    workload, data = record.spec.workload, record.data
+    requested = {"train_examples": workload.train_examples}
+    requested["test_examples"] = workload.evaluation.first if workload.evaluation else None
+    for key, count in requested.items():
+        if count and count > getattr(data, key):
+            text = f"{getattr(data, key)}, {count} were asked for"
+            yield Breach("examples", f"data.{key}", text)
+
+
+def _first_steps(steps: FirstSteps | None, spec: Spec, status: str) -> Iterator[Breach]:
+    """Judge the comparison of the first steps with those of the reference; dropout has none."""
+    passed, reason = (steps.passed, str(steps.reason)) if steps else (None, "None")
+    if passed is False:
+        yield Breach("first-steps", "first_steps", reason)
+    if passed is None and status == "completed" and not spec.workload.dropout:
+        yield Breach("first-steps-compared", "first_steps", reason)
+
+
+def _accuracies(record: RunRecord, epoch: Epoch) -> Iterator[Breach]:
+    """Accuracies of examples with one class each are fractions of a whole number of them."""
+    if record.data is None or record.data.positions:
+        return
+    splits = {"train": (epoch.train_accuracy, examples(record, epoch))}
+    splits["test"] = epoch.test_accuracy, record.data.test_examples
+    for split, (fraction, number) in splits.items():
+        right = 0.0 if fraction is UNSET else fraction * number
+        if abs(right - round(right)) > limit("accuracy"):
+            text = f"{fraction} is {right:.3f} of {number} examples"
+            yield Breach("accuracy", f"{split}_accuracy", text)
+
+
+def _provenance(process: Process) -> Iterator[Breach]:
+    """Judge the shell and the code that a process was started with."""
+    if process.removed_variables:
+        yield Breach("environment", "removed_variables", ", ".join(process.removed_variables))
+    if process.git is None:
+        yield Breach("clean-code", "git", "null: not a repository")
+    elif process.git.dirty:
+        yield Breach("clean-code", "git.dirty", f"true, on {process.git.commit}")
+
+
+def _variables(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
+    """Compare the variables that tune a process with those that its run requests."""
+    if process.variables != requested:
+        text = f"{process.variables}, the run's tuning has {requested}"
+        yield Breach("requested", "variables", text)
+
+
+def _modes(modes: Modes | None, spec: Spec) -> Iterator[Breach]:
+    """Compare kernels and precision with what the specification requests."""
+    if modes is None:
+        yield Breach("requested", "modes", "null in a completed run")
+        return
+    if spec.deterministic and not modes.deterministic:
+        text = "false, deterministic kernels were asked for"
+        yield Breach("requested", "modes.deterministic", text)
+    if modes.math_mode != "ieee":
+        yield Breach("requested", "modes.math_mode", f"{modes.math_mode}: float32 was rounded")
+
+
+def _isolation(where: str, share: float | None) -> Iterator[Breach]:
+    """Compare the share of other processes in the CPU time of the host with its limit."""
+    if share is not None and share > limit("isolation"):
+        yield Breach("isolation", where, f"others had {share:.3f} of the host's CPU time")
+
+
+def _throttling(where: str, load: Load) -> Iterator[Breach]:
+    """Find cores that heat or a quota slowed."""
+    if (life := load.life) and run_metrics.throttled(load):
+        heat, quota = life.heat_throttles or 0, life.quota_throttled or 0
+        yield Breach("throttling", where, f"{heat} times by heat, {quota:g} s by a quota")
+
+
+def _window(contest: Contest, window: Window) -> Iterator[Breach]:
+    """Judge a turn: the variants that wait sleep, and updates and batches are as many as its steps.
+
+    A turn has one step in its first epoch, and one more than `steps` in its second.
+    """
+    if window.sleeping > limit("asleep") * window.whole:
+        text = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
+        yield Breach("asleep", "sleeping", text)
+    steps, spec = window.steps + 2, contest.contestants[window.contestant].spec
+    if window.batches != steps:
+        yield Breach("counted", "batches", f"{window.batches} in {steps} steps")
+    several = spec.workload.accumulated
+    if abs(window.updates * several - steps) >= several:
+        yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
+    yield from _throttling("host", Load(before=0, life=window.host))
+
+
+def _contestant(variant: Contestant) -> Iterator[Breach]:
+    """Judge a variant of a contest: restored at its end, and started as its specification requests."""
+    completed = variant.status == "completed"
+    if completed and not variant.restored:
+        yield Breach("restored", "restored", f"{variant.restored}")
+    yield from _first_steps(variant.first_steps, variant.spec, variant.status)
+    if variant.modes or completed:
+        yield from _modes(variant.modes, variant.spec)
+    for at, process in enumerate(variant.processes):
+        yield from _within(f"processes[{at}]", _provenance(process))
+        yield from _within(f"processes[{at}]", _variables(process, variables(variant.spec)))
+
+
+def _unproven(record: RunRecord, verdicts: Parity) -> Iterator[Breach]:
     """Yield what is missing if the backend has not passed the parity gate."""
     workload, backend = record.spec.workload.name, record.spec.backend.name
     if (workload, backend) not in verdicts:
@@ -181,19 +310,50 @@ _EQUAL: list[tuple[str, str, Callable[[Any], Hashable], Callable[[Any], object]]
 ]
 
 
-def _odd_ones_out(records: list[RunRecord]) -> Iterator[tuple[str, Breach]]:
-    """Yield the records whose value is not that of most records of the same key.
+def _odd_ones_out(runs: Mapping[Path, RunRecord]) -> Iterator[tuple[Path, Breach]]:
+    """Yield the records whose value is not that of most records of the same key, by their paths.
 
     Of equally frequent values that of the first run by name is right.
     """
     for rule, where, key, value in _EQUAL:
-        groups: dict[Hashable, dict[str, str]] = defaultdict(dict)
-        for record in sorted(records, key=attrgetter("run")):
+        groups: dict[Hashable, dict[Path, str]] = defaultdict(dict)
+        for path, record in sorted(runs.items(), key=lambda item: item[1].run):
             if getattr(record, where.split(".")[0]):  # a run may have no data
-                groups[key(record)][record.run] = str(value(record))
+                groups[key(record)][path] = str(value(record))
         for values in groups.values():
             # Of equal counts `most_common` returns the first that was counted.
             right, count = Counter(values.values()).most_common(1)[0]
-            for run, text in values.items():
+            for path, text in values.items():
                 if text != right:
-                    yield run, Breach(rule, where, f"{text}, {count} other(s) have {right}")
+                    yield path, Breach(rule, where, f"{text}, {count} other(s) have {right}")
+
+
+def find(experiment: str, records: Mapping[Path, Record], parity: Parity) -> list[Violation]:
+    """Return every violation in the records of an experiment, by their paths, in the order of the rules.
+
+    `parity`: by workload and backend, as the gate judged them.
+    """
+    runs = {path: record for path, record in records.items() if isinstance(record, RunRecord)}
+    pairs = [*_odd_ones_out(runs)]
+    for path, record in records.items():
+        if isinstance(record, RunRecord):
+            breaches = [*of_run(record), *_unproven(record, parity)]
+        else:
+            breaches = [*of_contests(record)]
+        pairs += [(path, breach) for breach in breaches]
+    order = [*table()]
+    violations = [
+        Violation(
+            experiment,
+            breach.rule,
+            table()[breach.rule].severity,
+            path.parent.name,
+            str(path),
+            breach.where,
+            breach.value,
+        )
+        for path, breach in pairs
+    ]
+    return sorted(
+        violations, key=lambda row: (order.index(row.rule), row.run, row.where, row.value)
+    )

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from paragone.analysis import columns
+from paragone.analysis.compliance import REMARK, Breach, at_places, of_contests, table
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
-from paragone.records.compliance import REMARK, Breach, at_places, of_contests, table
 from paragone.records.contest_record import ContestsRecord
 from paragone.records.parity_reports import Parity
 

@@ -24,8 +24,7 @@ SETTING = ["data_source", "data_edition", "machine"]
 def shares_cores(runs: pd.DataFrame) -> bool:
     """Return whether the replicas of these runs share the cores of one machine."""
     one_machine = not (runs["machines"] > 1).any()
-    cpu = (runs["device"].dropna() == "cpu").all()  # a record that cannot be read names none
-    return bool(one_machine and cpu)
+    return bool(one_machine and (runs["device"] == "cpu").all())
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,8 @@ def series_of(
 
     `rounds`: the table that has their windows in contests. Runs of a series differ only by seed. A label is
     that of the backend, followed by whatever distinguishes its series, and by the replicas if they differ
-    within the experiment. A run that stopped before it read its data, or whose record cannot be read, is
-    counted with the edition and the machine of the others if they share one.
+    within the experiment. A run that stopped before it read its data is counted with the edition of the
+    others if they share one.
     """
     return _grouped(runs, labels, [*CELL, *SETTING], rounds)
 
@@ -169,12 +168,7 @@ def _grouped(
 
 def _filled(rows: pd.DataFrame) -> pd.DataFrame:
     """Fill in edition and machine of rows that name none, if all others share one."""
-    for columns in (
-        ["dataset", "data_source", "data_edition"],
-        ["machine", "machine_name"],
-        ["precision"],
-        ["tuning"],
-    ):
+    for columns in (["dataset", "data_source", "data_edition"], ["machine", "machine_name"]):
         values = rows[columns].drop_duplicates().dropna()
         if len(values) == 1:
             rows = rows.fillna(values.iloc[0].to_dict())
@@ -195,7 +189,7 @@ def _with(name: str, details: list[str]) -> str:
 
 def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:
     """Return whether a run is in float32 and as installed, which labels leave out."""
-    return all(pd.isna(run[key]) or run[key] == _USUAL[key] for key in keys)
+    return all(run[key] == _USUAL[key] for key in keys)
 
 
 def _detail(key: str, run: pd.Series) -> str:

@@ -69,7 +69,7 @@ def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFram
     """
     flop = runs["train_flop_per_example"].astype("float64")
     runs = runs.assign(steady_flop_per_second=runs["steady_examples_per_second"] * flop)
-    if products is None:
+    if products is None or products.empty:
         return runs
     timed = peaks(products).astype(dict.fromkeys(_DEVICE, object))
     fastest = timed.groupby(_DEVICE, dropna=False)["median"].max()

@@ -29,10 +29,9 @@ def words_of(status: str) -> str:
     return _STATUSES.get(status, status)
 
 
-def _ended(status: str, parity: object) -> str | None:
-    """Return why a run has no value at all; None if it was completed. An unreadable record has no parity."""
-    failed = status == "invalid" and pd.notna(parity) and parity == "failed"
-    return _FAILED if failed else _STATUSES.get(status)
+def _ended(status: str, parity: str) -> str | None:
+    """Return why a run has no value at all; None if it was completed."""
+    return _FAILED if (status, parity) == ("invalid", "failed") else _STATUSES.get(status)
 
 
 def holds_synthetic(runs: pd.DataFrame) -> bool:

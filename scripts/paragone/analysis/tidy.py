@@ -6,7 +6,7 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +14,49 @@ import pandas as pd
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
-from paragone.analysis import columns
-from paragone.analysis.contests import OF_EPOCHS, with_speeds
+from paragone.analysis import columns, compliance, contests
+from paragone.analysis.compliance import INVALID, NO_SPEED, Violation
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
-from paragone.config.run_spec import cell_of
-from paragone.records import run_metrics
-from paragone.records.compliance import INVALID, NO_SPEED, READABLE, Violation, by_run
+from paragone.records import parity_reports, record, run_metrics
 from paragone.records.parity_reports import Parity
 from paragone.records.run_metrics import combined
 from paragone.records.run_record import DataRead, Process, RunRecord
 from paragone.tasks import CLASSIFICATION
 
 Row = dict[str, Any]
+
+
+def of_experiment(
+    experiment: str,
+    runs: Iterable[Path],
+    questions: Iterable[Path],
+    parity: Sequence[Path],
+    products: pd.DataFrame,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of an experiment by name: `runs`, `epochs`, `rounds`, and `compliance`, rules broken.
+
+    `runs`, `questions`: paths of records, of runs and of contests. `parity`: reports of the gate. Raises
+    `UserError` that names a record which cannot be read, or is in the folder of another.
+    """
+    records = {path: record.read(path) for path in runs}
+    held = {path: record.read_contests(path) for path in questions}
+    names = {path: measured.run for path, measured in records.items()}
+    for path, name in {**names, **{path: held[path].question for path in held}}.items():
+        if path.parent.name != name:
+            raise UserError(f"{path}: the record of {name}; delete this folder and run again")
+    verdicts = parity_reports.read_parity(parity)
+    violations = compliance.find(experiment, {**records, **held}, verdicts)
+    rounds = contests.rounds(held.values(), experiment, verdicts)
+    flop = parity_reports.read_flop(parity)
+    of_runs, of_epochs = tables(
+        [*records.values()], experiment, verdicts, products, violations, rounds, flop
+    )
+    fields = Violation.__dataclass_fields__
+    broken = pd.DataFrame([vars(violation) for violation in violations], columns=[*fields])
+    return {"runs": of_runs, "epochs": of_epochs, "rounds": rounds, "compliance": broken}
 
 
 def tables(
@@ -43,27 +71,18 @@ def tables(
     """Return the runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
-    `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
-    the columns that its name gives. `rounds`: the windows of contests; a run of a variant that they timed has
-    its median speed there, every other run the speed of its epochs. `flop`: of training on one example, by
-    workload, as far as they were counted.
-
-    Raises `UserError` when two records are of the same run.
+    `violations`: those that `compliance.find` found. `rounds`: the windows of contests; a run of a variant
+    that they timed has its median speed there, every other run the speed of its epochs. `flop`: of training
+    on one example, by workload, as far as they were counted.
     """
-    broken = by_run(violations)
-    unreadable = dict.fromkeys(row.run for row in violations if row.rule == READABLE)
     runs = pd.DataFrame(
-        [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
-        + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]
+        [_run_row(measured, experiment, parity, violations) for measured in records]
     )
-    repeated = runs.loc[runs["run"].duplicated(), "run"].unique()
-    if len(repeated):
-        raise UserError(f"run {repeated[0]} was given more than once; name each record once")
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
     runs = runs.reindex(columns=list(columns.RUN_COLUMNS)).astype(columns.RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(columns.EPOCH_COLUMNS)).astype(columns.EPOCH_COLUMNS)
     if rounds is not None:
-        runs = with_speeds(runs, rounds)
+        runs = contests.with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
     runs = with_share(runs, products)
     slow = {row.run for row in violations if row.severity == NO_SPEED}
@@ -108,7 +127,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _run_row(
-    record: RunRecord, experiment: str, parity: Parity, violations: list[Violation]
+    record: RunRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model = record.model
@@ -133,41 +152,31 @@ def _run_row(
         if record.data
         else None,
         "planned_initializer": workload.initializer,
-        **_status(record.status, record.reason, violations),
+        **_status(record, violations),
         "parity": columns.PARITY[columns.is_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
         **(asdict(model) if model else {}),
         **_results(record),
         "steady_examples_per_second": run_metrics.epochs_speed(record),
-        "steady_source": OF_EPOCHS,
+        "steady_source": contests.OF_EPOCHS,
         "joules_per_example": run_metrics.joules_per_example(record),
-        **_target(run_metrics.time_to_target(record)),
+        **_target(record),
         **_processes(record.processes),
         **_seconds(record),
     }
 
 
-def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> Row:
-    cell = cell_of(run)
-    return {
-        "run": run,
-        "experiment": experiment,
-        **cell,
-        **_status("unreadable", None, violations),
-        "parity": columns.PARITY[parity.get((cell["workload"], cell["backend"]))],
-        "epochs": 0,
-    }
-
-
-def _status(status: str, reason: str | None, violations: list[Violation]) -> Row:
+def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
     """Return how the run ended, or that it is invalid, and the rules that it breaks."""
-    broken = " ".join(dict.fromkeys(violation.rule for violation in violations)) or None
-    if invalid := [violation for violation in violations if violation.severity == INVALID]:
+    broken = [violation for violation in violations if violation.run == record.run]
+    rules = " ".join(dict.fromkeys(violation.rule for violation in broken)) or None
+    status, reason = record.status, record.reason
+    if invalid := [violation for violation in broken if violation.severity == INVALID]:
         why = "; ".join(
             f"{violation.rule}: {violation.where} {violation.value}" for violation in invalid
         )
         status, reason = "invalid", f"was {status}; {why}"
-    return {"status": status, "reason": reason, "violations": broken}
+    return {"status": status, "reason": reason, "violations": rules}
 
 
 def _data(data: DataRead) -> Row:
@@ -193,10 +202,18 @@ def _results(record: RunRecord) -> Row:
     }
 
 
-def _target(target: run_metrics.TimeToTarget | None) -> Row:
-    times = ("target_last_miss", "target_first_hit")
-    row = _prefixed("target", target)
-    return row | {f"{key}_seconds": row.get(key) for key in times}
+def _target(record: RunRecord) -> Row:
+    if (target := record.spec.workload.target) is None:
+        return {}
+    last_miss, first_hit = run_metrics.time_to_target(record) or (None, None)
+    return {
+        "target_metric": target.metric,
+        "target_value": target.value,
+        "target_patience": target.patience,
+        "target_reached": first_hit is not None,
+        "target_last_miss_seconds": last_miss,
+        "target_first_hit_seconds": first_hit,
+    }
 
 
 def _seconds(record: RunRecord) -> Row:
@@ -231,7 +248,6 @@ def _processes(processes: list[Process]) -> Row:
             sum, (count.compiled if count else None for count in programs)
         ),
         "programs_cached": combined(sum, (count.cached if count else None for count in programs)),
-        "config_sha256": first.config_sha256,
         **(asdict(first.git) if first.git else {}),
     }
 
@@ -255,7 +271,3 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
 
 def _cell(record: RunRecord, experiment: str) -> Row:
     return {"run": record.run, "experiment": experiment, **columns.columns_of_spec(record.spec)}
-
-
-def _prefixed(prefix: str, part: Struct | None) -> Row:
-    return {f"{prefix}_{key}": value for key, value in asdict(part).items()} if part else {}

@@ -4,7 +4,6 @@ The Snakefile imports this module at parse time, and every training process: no 
 """
 
 import hashlib
-import re
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -393,21 +392,6 @@ class Spec(Block, frozen=True, dict=True):
 def requested(spec: Spec) -> Devices:
     """The devices that a run asks for."""
     return Devices(spec.backend.device, spec.replicas, spec.workers)
-
-
-def cell_of(name: str) -> dict[str, Any]:
-    """The parts of `Spec.name`: workload, backend, replicas, global_batch, seed.
-
-    Raises `UserError` if it is not the name of a run.
-    """
-    parts = re.fullmatch(
-        r"(?P<workload>[^.]+)\.(?P<backend>[^.]+)\.r(?P<replicas>\d+)\.b(?P<global_batch>\d+)"
-        r"\.s(?P<seed>\d+)\.[0-9a-f]{8}",
-        name,
-    )
-    if parts is None:
-        raise UserError(f"{name}: not the name of a run; delete the folder of that name")
-    return {key: int(text) if text.isdigit() else text for key, text in parts.groupdict().items()}
 
 
 def as_list(value: Any) -> list[Any]:

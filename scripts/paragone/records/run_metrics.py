@@ -7,28 +7,12 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from paragone.base.typed_json import Part
 from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, Load, RunRecord
 from paragone.tasks import Task
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
 # targets, multiples of their variance.
 DIVERGED = 1e6
-
-
-class TimeToTarget(Part, frozen=True):
-    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit].
-
-    `metric`: of the evaluations, by the name of `tasks.METRICS`; `value`: the one to reach.
-    """
-
-    metric: str
-    value: float
-    patience: int
-    reached: bool
-    epoch: int | None
-    last_miss: float | None
-    first_hit: float | None
 
 
 def metrics(
@@ -62,22 +46,22 @@ def diverged(record: RunRecord, loss: float) -> bool:
     return not loss <= DIVERGED * (variances(record)["train"] or 1.0)
 
 
-def time_to_target(record: RunRecord) -> TimeToTarget | None:
-    """Return the time to the target of the workload; None if it has none."""
-    workload, epochs = record.spec.workload, record.epochs
-    if (target := workload.target) is None:
+def time_to_target(record: RunRecord) -> tuple[float, float] | None:
+    """Return the time to the target on the train clock, in seconds: the interval (last miss, first hit].
+
+    None where the run missed it, or its workload has none.
+    """
+    if (target := record.spec.workload.target) is None:
         return None
-    metric, value, patience = target.metric, target.value, target.patience
-    variance = variances(record)["test"]
-    values = [metrics(workload.task, epoch, "test", variance)[metric] for epoch in epochs]
-    hits = [target.reached_by(quality) for quality in values]
-    starts = (at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience]))
-    first = next(starts, None)
-    if first is None:
-        return TimeToTarget(metric, value, patience, False, None, None, None)
+    hits = [
+        target.reached_by(outcomes(record, epoch)[f"test_{target.metric}"])
+        for epoch in record.epochs
+    ]
     times = [0.0, *elapsed(record)]
-    at_hit = times[first : first + 2]
-    return TimeToTarget(metric, value, patience, True, epochs[first].epoch, *at_hit)
+    for at in range(len(hits) - target.patience + 1):
+        if all(hits[at : at + target.patience]):
+            return times[at], times[at + 1]
+    return None
 
 
 def elapsed(record: RunRecord) -> list[float]:

@@ -92,8 +92,7 @@ def write(job: PageJob) -> None:
     results, templates = exhibits.read(job), screen.templates()
     table = results.table
     logs = job.results / "logs/runs"
-    readable = table.loc[table["engine"].notna(), "run"]  # of others the name alone is known
-    runs = [read_run(job.results, run, logs) for run in sorted(readable)]
+    runs = [read_run(job.results, run, logs) for run in sorted(table["run"])]
     invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
         headline=footnotes.headline(table),

@@ -171,8 +171,8 @@ def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
             record.status = "diverged"
             record.reason = f"the training loss of epoch {epoch.epoch} is {shown}"
             break
-        target, time = spec.workload.target, time_to_target(record)
-        if target and target.stop and time and time.reached:
+        target = spec.workload.target
+        if target and target.stop and time_to_target(record):
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
