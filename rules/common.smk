@@ -20,6 +20,7 @@ from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
 from paragone.config.read import merged, read
+from paragone.plan.code import code_of
 from paragone.plan.exhibits import FIGURES, TABLES
 from paragone.plan.plan import Plan
 

@@ -75,7 +75,7 @@ use rule fetch as pretrained with:
         model="[a-z0-9-]+",
     priority: 0  # as any other job: data come first
     params:
-        code=PLAN.code("fetch.py", "data"),
+        code=lambda wildcards: code_of("fetch.py", "data", wildcards.model),
         job=lambda wildcards: document(
             model=wildcards.model,
             data={key: config["data"][key] for key in ("folder", "source", "pretrained")},

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
+from paragone.base import plugins
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.base.jobs import Job, read_job
 from paragone.base.processes import take_environment
 from paragone.data import locate
-from paragone.models import pretrained
 
 
 class Search(Job, kw_only=True):
@@ -29,7 +29,7 @@ class Search(Job, kw_only=True):
 
 @entry_point
 def main() -> None:
-    """Run the program; for the content of its output see `locate.find` and `pretrained.provide`."""
+    """Run the program; for the content of its output see `locate.find` and the paper's `provide`."""
     job: Search = read_job(Search)
     if job.dataset:
         source = locate.find(job.dataset, job.block, job.data)
@@ -37,7 +37,7 @@ def main() -> None:
             f"{source['dataset']}: {source['source']}, edition {source['edition']} ({source['origin']})"
         )
     else:
-        source = pretrained.provide(job.model, job.data)
+        source = plugins.load("models", "pretrained", "provide").provide(job.model, job.data)
         origin = f" ({source['origin']})" if source["origin"] else ""
         print(f"{source['model']}: initial weights {source['initializer']}{origin}")
     write_json(source, job.source)

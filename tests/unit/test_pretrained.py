@@ -13,8 +13,7 @@ from data_programs import CONFIG_DATA
 from workspace import UNREACHABLE, call, command, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
-from paragone.engines import torch_weights
-from paragone.models.torch import MODELS
+from paragone.models.torch import MODELS, export, load_weights
 from paragone.models.weights import draw, initial, read
 
 pytestmark = pytest.mark.full
@@ -129,10 +128,10 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
     assert description["origin"] == "mirror folder"
     pretrained = read(converted / "weights.json", converted / "data")
     model = MODELS[MODEL]((96, 96, 3), 2, outputs=1000)
-    shapes = {name: values.shape for name, values in torch_weights.export(model).items()}
+    shapes = {name: values.shape for name, values in export(model).items()}
     weights, used = initial(shapes, SPEC, pretrained)
     assert used == "imagenet"
-    torch_weights.load(model, weights)
+    load_weights(model, weights)
     expected = np.load(published / "keras.npz")
     model.eval()
     with torch.no_grad():

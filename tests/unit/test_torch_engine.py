@@ -21,11 +21,11 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines import InputClock
 from paragone.engines import torch as eager
+from paragone.engines.reference import count_flop
 from paragone.engines.torch import PinnedFeed, Torch
 from paragone.engines.torch_compile import TorchCompile
 from paragone.models import create_model
 from paragone.models.torch import MODELS
-from paragone.parity import flop
 
 DATASET = make_images()
 
@@ -60,7 +60,7 @@ def test_forward_and_both_gradients_but_those_of_the_data():
     pointwise, depthwise = 2 * 8 * 8 * 32, 2 * 8 * 8 * 32 * 9
     with torch.device("meta"):
         layers = nn.Conv2d(1, 32, 1), nn.Conv2d(32, 32, 3, padding=1, groups=32), nn.Flatten()
-    assert flop.count(nn.Sequential(*layers), (8, 8, 1)) == 2 * pointwise + 3 * depthwise
+    assert count_flop(nn.Sequential(*layers), (8, 8, 1)) == 2 * pointwise + 3 * depthwise
 
 
 def spec_of(feed: str) -> Spec:

@@ -85,7 +85,7 @@ nn = import_module("torch.nn")
 keras = import_module("keras")
 import_module("jax").config.update("jax_platforms", "cpu")  # else it asks every plug-in for devices
 nnx = import_module("flax.nnx")
-torch_weights = import_module("paragone.engines.torch_weights")
+torch_models = import_module("paragone.models.torch")
 keras_weights = import_module("paragone.models.tensorflow")
 jax_weights = import_module("paragone.models.jax")
 
@@ -99,7 +99,7 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
     ("require", "model", "words"),
     [
         (
-            torch_weights.require_names,
+            torch_models.require_names,
             nn.Sequential(*OF_TORCH),
             r"'1\.weight' belongs to GroupNorm",
         ),

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.func import functional_call
+from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.base import plugins
 from paragone.base.engine_reports import Devices, Metrics
@@ -23,12 +24,13 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
-from paragone.engines import Probe, torch_weights
+from paragone.engines import Probe
 from paragone.models import create_model
-from paragone.models.torch import MODELS
+from paragone.models.torch import MODELS, entries, export, load_weights, require_names
 from paragone.models.weights import Weights
 from paragone.tasks import reference as tasks
 
+FLOP_EXAMPLES = 2  # batch norm refuses one value per channel
 State = defaultdict[str, Any]
 Tensors = dict[str, torch.Tensor]
 
@@ -44,13 +46,13 @@ class Reference:
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
         self.of_first = spec.backend.strategy == "first"
-        self.model = torch_weights.require_names(create_model(MODELS, spec, dataset)).to(self.dtype)
+        self.model = require_names(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
         self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
         # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
         self.biased: Tensors = {}
-        names = {id(tensor): name for name, tensor, _ in torch_weights.entries(self.model)}
+        names = {id(tensor): name for name, tensor, _ in entries(self.model)}
         self.norms = [
             (f"{path}.running_var", names[id(norm.running_var)], norm)
             for path, norm in self.model.named_modules()
@@ -200,21 +202,21 @@ class Reference:
     def probe(self, batch: tuple) -> Probe:
         logits, summands, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
-        by_name = torch_weights.export(self.model, by_parameter.get)
+        by_name = export(self.model, by_parameter.get)
         return Probe(logits.numpy(), _metrics(summands).loss, by_name)
 
     def unsupported(self, error: Exception) -> bool:
         return False
 
     def weights(self) -> Weights:
-        return torch_weights.export(self.model)
+        return export(self.model)
 
     def biased_variances(self) -> Weights:
         """Return running variances of batch norm divided by the number of values, named as in `weights`."""
         return {name: variance.numpy() for name, variance in self.biased.items()}
 
     def set_weights(self, weights: Weights) -> None:
-        torch_weights.load(self.model, weights)
+        load_weights(self.model, weights)
         self.biased = {name: norm.running_var.clone() for _, name, norm in self.norms}
 
 
@@ -299,3 +301,42 @@ RULES: dict[str, Callable[..., torch.Tensor]] = plugins.extend(
         "adagrad": _adagrad,
     },
 )
+
+
+def flop_per_example(spec: Spec, dataset: Dataset) -> int:
+    """Return the FLOP of training on one example, forward and backward. Computes shapes alone.
+
+    They are counted once, as all frameworks do the same work. Only convolutions and matrix products count,
+    as in the peak that they are compared with: a multiplication with its addition is two. The operations
+    that a device runs can differ: XLA may fuse or drop operations, cuDNN may choose Winograd.
+    """
+    with torch.device("meta"):
+        model = create_model(MODELS, spec, dataset)
+    return count_flop(
+        model, dataset.train_inputs.shape[1:], word_indices=spec.workload.input is None
+    )
+
+
+def count_flop(model: nn.Module, shape: tuple[int, ...], word_indices: bool = False) -> int:
+    """Return the FLOP of one example for a model on the device "meta".
+
+    `shape`: of one example as stored. `word_indices`: whether inputs are word indices.
+    """
+    inputs = torch.empty((FLOP_EXAMPLES, *shape), device="meta")
+    inputs = inputs.long() if word_indices else inputs.movedim(-1, 1)
+    formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        model.train()(inputs).sum().backward()
+    return counter.get_total_flops() // FLOP_EXAMPLES
+
+
+def _convolution_backward(
+    gradient: list[int], inputs: list[int], weights: list[int], *rest: Any, **_: object
+) -> int:
+    """Return the FLOP of a convolution's backward pass: those of the forward pass for each gradient.
+
+    PyTorch's own formula ignores groups: for a depthwise convolution its count is too large by the number
+    of channels. `rest` ends with the mask of the gradients that are needed (inputs, weights, bias).
+    """
+    inputs_need, weights_need, _bias = rest[-1]
+    return (inputs_need + weights_need) * conv_flop_count(inputs, weights, gradient)

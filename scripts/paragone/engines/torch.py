@@ -17,10 +17,10 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import InputClock, Probe, Reports, torch_devices, torch_weights, warm_up
+from paragone.engines import InputClock, Probe, Reports, torch_devices, warm_up
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
-from paragone.models.torch import MODELS
+from paragone.models.torch import MODELS, export, load_weights, require_names
 from paragone.models.weights import Weights
 from paragone.tasks import torch as tasks
 
@@ -124,7 +124,7 @@ class Torch(Reports):
         self.workload = spec.workload
         if scale := spec.workload.input:
             self.mean, self.std = map(self._of_channels, (scale.mean, scale.std))
-        self.model = self.place(torch_weights.require_names(create_model(MODELS, spec, dataset)))
+        self.model = self.place(require_names(create_model(MODELS, spec, dataset)))
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
@@ -317,7 +317,7 @@ class Torch(Reports):
         logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.end_of_step()
-        gradients = torch_weights.export(self.model, lambda tensor: self.unshard(tensor.grad))
+        gradients = export(self.model, lambda tensor: self.unshard(tensor.grad))
         unbiased = self.keeps_unbiased_variances
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
@@ -325,10 +325,10 @@ class Torch(Reports):
 
     def weights(self) -> Weights:
         self.end_of_step()
-        return torch_weights.export(self.model, self.unshard)
+        return export(self.model, self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
-        torch_weights.load(self.model, weights, self.shard_like)
+        load_weights(self.model, weights, self.shard_like)
         self.end_of_step()
 
     def updates(self) -> int:
@@ -359,15 +359,31 @@ class Torch(Reports):
     def save(self, folder: Path) -> None:
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         torch.save(
-            torch_weights.map_tensors(lambda tensor: self.unshard(tensor).cpu(), state),
+            _map_tensors(lambda tensor: self.unshard(tensor).cpu(), state),
             folder / "state.pt",
         )
 
     def load(self, folder: Path) -> None:
         state = torch.load(folder / "state.pt", weights_only=True)
         here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = torch_weights.map_tensors(self.shard_like, state, here)
+        state = _map_tensors(self.shard_like, state, here)
         self.restore((state["model"], state["optimizer"]))
 
 
 ENGINE = Torch
+
+
+def _map_tensors(function: Callable[..., torch.Tensor], state: Any, *counterparts: Any) -> Any:
+    """Apply `function` to each tensor of a nested state, with those at its place in `counterparts`."""
+    if isinstance(state, torch.Tensor):
+        return function(state, *counterparts)
+    if isinstance(state, dict):
+        return {
+            key: _map_tensors(function, value, *(other[key] for other in counterparts))
+            for key, value in state.items()
+        }
+    if isinstance(state, list):
+        return [
+            _map_tensors(function, *values) for values in zip(state, *counterparts, strict=True)
+        ]
+    return state

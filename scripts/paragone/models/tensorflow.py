@@ -6,12 +6,10 @@ of the workload's `model` block, and returns a model from (batch, height, width,
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from paragone.base import plugins
-from paragone.base.errors import UserError, first_line
+from paragone.base.errors import UserError
 from paragone.base.tensorflow import keras
-from paragone.models.weights import Weights
 
 layers = keras.layers
 
@@ -31,9 +29,6 @@ class Residual(keras.layers.Dense):
     def __init__(self, outputs: int) -> None:
         super().__init__(outputs, use_bias=False)
 
-
-# With their default arguments, which the published weights belong to.
-ARCHITECTURES = {"mobilenet-v2": keras.applications.MobileNetV2}
 
 # Keras layer class -> canonical kind and parts, in Keras' own order of variables
 _KINDS = {
@@ -97,21 +92,6 @@ def require_names(model: keras.Model) -> keras.Model:
                 f"use {', '.join(_KINDS)}"
             )
     return model
-
-
-def read(model: str, file: Path) -> Weights:
-    """Read the canonical weights of `model` from an HDF5 file, through Keras.
-
-    Raises `UserError` if the file does not belong to this model.
-    """
-    try:
-        loaded = ARCHITECTURES[model](weights=str(file))
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{file} holds no weights of {model} that Keras can load ({first_line(error)}): correct "
-            f"the file and its checksum under data.pretrained.{model} in the config"
-        ) from None
-    return {name: variable.numpy() for name, variable, _ in entries(loaded)}
 
 
 MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend("models/tensorflow.py", {"mlp": mlp})

@@ -25,7 +25,7 @@ LONGER = 9
 def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
     """Return the arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
     # Imported here: missing data are found before PyTorch is imported.
-    from paragone.parity import flop
+    from paragone.engines.reference import flop_per_example
 
     engine, start = _begun(without_dropout(spec), dataset, pretrained)
     first = next(definition.batches(spec, dataset, 1))
@@ -50,7 +50,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(start)),
         "counted": np.array(not spec.workload.task.numeric),
-        "flop": np.array(flop.per_example(spec, dataset)),
+        "flop": np.array(flop_per_example(spec, dataset)),
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         "training": np.array(training),

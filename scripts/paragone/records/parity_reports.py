@@ -26,7 +26,7 @@ class ParityVerdict(Part, frozen=True):
 class ParityReport(Part, frozen=True):
     """The verdicts on the backends of one workload, by name.
 
-    `flop_per_example`: of training, as `parity.flop` counts them; None where nobody has counted.
+    `flop_per_example`: of training, as `engines.reference` counts them; None where nobody has counted.
     """
 
     workload: str

@@ -60,7 +60,7 @@ class Exported(Part, frozen=True):
     """A step as it leaves its framework: forward and backward pass, optimizer, batch-norm statistics.
 
     `replicas` programs run side by side and meet in their own collectives; the compiler divides each into
-    `partitions`. `parameters`: trainable weights. `flop_per_example`: as `paragone.parity.flop` counts them;
+    `partitions`. `parameters`: trainable weights. `flop_per_example`: as `engines.reference` counts them;
     None without PyTorch.
     """
 

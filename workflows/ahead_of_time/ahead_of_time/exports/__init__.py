@@ -29,10 +29,10 @@ def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:
     """Return the FLOP of training on one example; None without PyTorch, whose model is counted."""
     try:
         with needing_packages():
-            from paragone.parity import flop
+            from paragone.engines import reference
     except Unavailable:
         return None
-    return flop.per_example(spec, dataset)
+    return reference.flop_per_example(spec, dataset)
 
 
 def dataset_of(spec: Spec, example: Example) -> Dataset:

@@ -1,6 +1,7 @@
-"""Published weights of a model: located like raw data and converted once to canonical arrays.
+"""MobileNetV2's published weights: located like raw data and converted once to canonical arrays.
 
-The store keeps weights.npz and manifest.json in weights/<model>-<recipe>/.
+The program fetch.py calls `provide`. The store keeps weights.npz and manifest.json in
+weights/<model>-<recipe>/.
 """
 
 import hashlib
@@ -9,14 +10,14 @@ import os
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from paragone.base.atomic_files import write_json
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_line
 from paragone.data import store
 from paragone.data.locate import OFFICIAL, Place, mirrors, raw, search
+from paragone.models.weights import Weights
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
 ADDRESSES = {
@@ -94,14 +95,29 @@ def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, fol
     # Must not take a GPU from a training job, and needs none; without start-up messages.
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    # Imported here: TensorFlow is needed only when there is something to convert.
-    from paragone.models import tensorflow
-
     with store.building(target) as aside:
-        arrays: dict[str, Any] = tensorflow.read(model, path)
-        np.savez(aside / "weights.npz", **arrays)
+        np.savez(aside / "weights.npz", **_read(model, path))
         file = (target / "weights.npz").relative_to(folder).as_posix()
         published = {"file": file, "sha256": sha256, "origin": origin}
         write_json(
             {"model": model, "initializer": "imagenet", **published}, aside / "manifest.json"
         )
+
+
+def _read(model: str, file: Path) -> Weights:
+    """Read canonical weights from an HDF5 file, through Keras.
+
+    Raises `UserError` if the file does not belong to this model.
+    """
+    # Imported here: TensorFlow is needed only when there is something to convert.
+    from paragone.models.tensorflow import entries, keras
+
+    try:
+        # With its default arguments, which the published weights belong to.
+        loaded = keras.applications.MobileNetV2(weights=str(file))
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{file} holds no weights of {model} that Keras can load ({first_line(error)}): correct "
+            f"the file and its checksum under data.pretrained.{model} in the config"
+        ) from None
+    return {name: variable.numpy() for name, variable, _ in entries(loaded)}
