@@ -15,7 +15,7 @@ from workspace import changed, make_spec
 from paragone.base.engine_reports import Metrics
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines.torch import Torch
-from paragone.models.weights import initial
+from paragone.models.weights import starting
 
 
 class Watched(Torch):
@@ -35,8 +35,7 @@ def main() -> None:
     spec = changed(spec, backend={"device": "gpu", "feed": feed})
     engine = Watched()
     engine.build(spec, dataset, 1)
-    shapes = {name: values.shape for name, values in engine.weights().items()}
-    engine.set_weights(initial(shapes, spec, None)[0])
+    engine.set_weights(starting(engine.weights(), spec, None)[0])
     engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(dataset, spec))
     for _ in range(2):
         torch.cuda.set_sync_debug_mode("error")

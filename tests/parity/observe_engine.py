@@ -21,7 +21,7 @@ from paragone import data, engines
 from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.models.weights import digest, initial
+from paragone.models.weights import digest, starting
 from paragone.training.counts import Counts
 from paragone.workers.rendezvous import Rendezvous
 
@@ -36,8 +36,7 @@ class Lab:
         world = meeting.join()
         self.engine = engines.create(spec)
         self.engine.build(spec, dataset, max(1, 2 // spec.workers), world)
-        shapes = {name: values.shape for name, values in self.engine.weights().items()}
-        self.engine.set_weights(initial(shapes, spec, None)[0])
+        self.engine.set_weights(starting(self.engine.weights(), spec, None)[0])
 
     def warm_up(self) -> None:
         noise = noise_batches(self.dataset, self.spec, self.engine.shard)

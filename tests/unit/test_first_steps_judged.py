@@ -12,7 +12,7 @@ from workspace import make_spec
 from paragone.config.expand import first_steps as of_run
 from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
-from paragone.models.weights import initial
+from paragone.models.weights import starting
 from paragone.parity import first_steps
 from paragone.records.run_record import FirstSteps
 from paragone.training import observe
@@ -25,8 +25,7 @@ def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:
     """By the eager engine, with another learning rate, or on changed batches."""
     engine = Torch()
     engine.build(spec, DATASET, 1)
-    shapes = {name: values.shape for name, values in engine.weights().items()}
-    engine.set_weights(initial(shapes, spec, None)[0])
+    engine.set_weights(starting(engine.weights(), spec, None)[0])
     rate = spec.workload.learning_rate
     quicker = replace(spec.workload, learning_rate=replace(rate, base=rate.base * learns))
     with pytest.MonkeyPatch.context() as patch:

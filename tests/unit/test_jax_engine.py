@@ -15,7 +15,7 @@ from paragone.config.run_spec import Tuned
 from paragone.data.batches import noise_batches, train_batches
 from paragone.engines.jax import Jax
 from paragone.models.jax import compute_in
-from paragone.models.weights import Weights, initial
+from paragone.models.weights import Weights, starting
 
 DATASET = make_images(train=72)  # nine batches of 8, or of 16 four and a half
 
@@ -27,8 +27,7 @@ def trained(steps_per_call: int, batch: int) -> tuple[Weights, int, list]:
     spec = changed(spec, {"partial_batch": "keep"}, steps_per_epoch=None)
     engine = Jax()
     engine.build(spec, DATASET, 1)
-    shapes = {name: values.shape for name, values in engine.weights().items()}
-    start = initial(shapes, spec, None)[0]
+    start = starting(engine.weights(), spec, None)[0]
     engine.set_weights(start)
     engine.warm_up(0.01, *noise_batches(DATASET, spec))
     steps, metrics = -(-72 // batch), []

@@ -14,7 +14,7 @@ from workspace import UNREACHABLE, call, command, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
 from paragone.models.torch import MODELS, export, load_weights
-from paragone.models.weights import draw, initial, read
+from paragone.models.weights import draw, read, starting
 
 pytestmark = pytest.mark.full
 
@@ -94,7 +94,8 @@ def test_without_the_file_random_weights_are_drawn(tmp_path, published, listed):
     nothing = dict.fromkeys(("file", "sha256", "origin"))
     assert described(tmp_path) == {"model": MODEL, "initializer": "keras", **nothing}
     shapes = {"0.conv2d.kernel": (3, 3, 3, 8), "1.dense.bias": (8,)}
-    weights, used = initial(shapes, SPEC, read(tmp_path / "weights.json", tmp_path))
+    fresh = {name: np.ones(shape) for name, shape in shapes.items()}
+    weights, used = starting(fresh, SPEC, read(tmp_path / "weights.json", tmp_path))
     assert used == "keras"
     expected = draw(shapes, "keras", SPEC.seed)
     assert all((weights[name] == values).all() for name, values in expected.items())
@@ -128,8 +129,8 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
     assert description["origin"] == "mirror folder"
     pretrained = read(converted / "weights.json", converted / "data")
     model = MODELS[MODEL]((96, 96, 3), 2, outputs=1000)
-    shapes = {name: values.shape for name, values in export(model).items()}
-    weights, used = initial(shapes, SPEC, pretrained)
+    fresh = export(model)
+    weights, used = starting(fresh, SPEC, pretrained)
     assert used == "imagenet"
     load_weights(model, weights)
     expected = np.load(published / "keras.npz")
@@ -140,9 +141,9 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
     # It sees its images, or it would prove little.
     assert expected["logits"].std(axis=0).mean() > 0.1
     np.testing.assert_allclose(logits, expected["logits"], atol=1e-3)
-    last = list(shapes)[-1]
+    last = list(fresh)[-1]
     with pytest.raises(UserError, match=rf"mobilenet-v2.initializer.*{last} is \(1000,\)"):
-        initial({**shapes, last: (2,)}, SPEC, pretrained)
+        starting({**fresh, last: np.zeros(2)}, SPEC, pretrained)
 
 
 def test_second_call_does_nothing(converted, listed):

@@ -73,10 +73,24 @@ class Probe:
 
 
 class Reports(Protocol):
-    """What an engine reports of its framework.
+    """What an engine reports of its framework, and how it warms up.
 
     An engine that inherits from this class overrides the methods whose values its framework reports.
     """
+
+    warm_up_steps: int = 2
+
+    def warm_up(
+        self: "Engine", learning_rate: float, train_batch: tuple, test_batch: tuple
+    ) -> None:
+        """Compile and run training and evaluation on one batch each, without changing the state.
+
+        `learning_rate`: of the first step.
+        """
+        before, steps = self.snapshot(), self.warm_up_steps
+        self.train_epoch(0, [learning_rate] * steps, [train_batch] * steps, steps)
+        self.evaluate([test_batch], 1)
+        self.restore(before)
 
     def programs(self) -> Programs | None:
         """Return the number of programs compiled for this process; None if it is not reported."""
@@ -141,12 +155,6 @@ class Engine(Reports, Protocol):
     def restore(self, snapshot: Any) -> None:
         """Return to the state of `snapshot`, to the last bit."""
 
-    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """Compile and run training and evaluation on one batch each, without changing the state.
-
-        `learning_rate`: of the first step.
-        """
-
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
@@ -196,16 +204,6 @@ class InputClock:
             if batch is None:
                 return
             yield batch
-
-
-def warm_up(
-    engine: Engine, learning_rate: float, train_batch: tuple, test_batch: tuple, steps: int = 2
-) -> None:
-    """Do what `Engine.warm_up` says, with `steps` training steps."""
-    before = engine.snapshot()
-    engine.train_epoch(0, [learning_rate] * steps, [train_batch] * steps, steps)
-    engine.evaluate([test_batch], 1)
-    engine.restore(before)
 
 
 class _NotInstalled:

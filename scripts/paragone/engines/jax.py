@@ -21,7 +21,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import InputClock, Probe, Reports, jax_devices, warm_up
+from paragone.engines import InputClock, Probe, Reports, jax_devices
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.jax import (
@@ -86,6 +86,7 @@ class Jax(Reports):
         self._state: State = self._put_whole(state)
         self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
         self._several = int(spec.tuned("steps_per_call") or 1)
+        self.warm_up_steps = self._several + 1  # both programs
         self._train_several = jax.jit(self._train_in_turn, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
 
@@ -262,9 +263,6 @@ class Jax(Reports):
     def restore(self, snapshot: State) -> None:
         self._state = {}  # gives its memory back first
         self._state = self._put_whole(snapshot)
-
-    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        warm_up(self, learning_rate, train_batch, test_batch, self._several + 1)  # both programs
 
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int

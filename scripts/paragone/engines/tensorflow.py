@@ -17,7 +17,7 @@ from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
-from paragone.engines import Probe, Reports, tensorflow_devices, warm_up
+from paragone.engines import Probe, Reports, tensorflow_devices
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
 from paragone.models.tensorflow import MODELS, entries, layers_in, require_names
@@ -281,9 +281,6 @@ class TensorFlow(Reports):
     def _sums(self) -> list[tf.Variable]:
         """Return the state of accumulated gradients, which the optimizer does not keep."""
         return self._accumulation.variables if self._accumulation else []
-
-    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int

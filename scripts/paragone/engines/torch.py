@@ -17,7 +17,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import InputClock, Probe, Reports, torch_devices, warm_up
+from paragone.engines import InputClock, Probe, Reports, torch_devices
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS, export, load_weights, require_names
@@ -122,6 +122,8 @@ class Torch(Reports):
         # No operation reads memory before writing it, so filling it would only take time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
+        # On a lazy device steps two and three may compile again (pytorch/xla #6210).
+        self.warm_up_steps = 3 * spec.workload.accumulated
         if scale := spec.workload.input:
             self.mean, self.std = map(self._of_channels, (scale.mean, scale.std))
         self.model = self.place(require_names(create_model(MODELS, spec, dataset)))
@@ -298,11 +300,6 @@ class Torch(Reports):
         self.model.load_state_dict(model)
         load_state(self.optimizer, optimizer)
         self.end_of_step()
-
-    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        # On a lazy device steps two and three may compile again (pytorch/xla #6210).
-        steps = 3 * self.workload.accumulated
-        warm_up(self, learning_rate, train_batch, test_batch, steps)
 
     @torch.no_grad()
     def predict(self, inputs: np.ndarray) -> np.ndarray:

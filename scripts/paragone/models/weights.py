@@ -136,30 +136,20 @@ def read(description: Path | None, data_folder: Path) -> Pretrained | None:
 def starting(
     fresh: Weights, spec: Spec, pretrained: Pretrained | None
 ) -> tuple[Weights, Initializer]:
-    """Return `initial` for a model with the weights `fresh` that its framework created.
-
-    A norm whose fresh gamma is 0, as the last one of a residual block may be, starts at 0.
-    """
-    shapes = {name: values.shape for name, values in fresh.items()}
-    weights, used = initial(shapes, spec, pretrained)
-    if used != "imagenet":
-        at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
-        weights |= {name: np.zeros_like(weights[name]) for name in at_zero}
-    return weights, used
-
-
-def initial(
-    shapes: Shapes, spec: Spec, pretrained: Pretrained | None
-) -> tuple[Weights, Initializer]:
     """Return the initial weights of a run, and the name of the initializer that was used.
 
-    `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have
-    other names or shapes.
+    `fresh`: those that the framework created. A norm whose fresh gamma is 0, as the last one of a residual
+    block may be, starts at 0. Raises `UserError` if published weights have other names or shapes.
     """
-    initializer = spec.workload.initializer
+    shapes, initializer = (
+        {k: values.shape for k, values in fresh.items()},
+        spec.workload.initializer,
+    )
     if initializer not in FALLBACK or pretrained is None:
         used = FALLBACK.get(initializer, initializer)
-        return draw(shapes, used, spec.seed), used
+        weights = draw(shapes, used, spec.seed)
+        at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
+        return weights | {name: np.zeros_like(weights[name]) for name in at_zero}, used
     published = {name: values.shape for name, values in pretrained.weights.items()}
     if published != shapes:
         odd = sorted(

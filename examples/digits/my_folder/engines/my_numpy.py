@@ -8,7 +8,7 @@ from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import ALONE
 from paragone.data.batches import WHOLE
-from paragone.engines import InputClock, Probe, Reports, warm_up
+from paragone.engines import InputClock, Probe, Reports
 
 
 class NumPy(Reports):
@@ -87,9 +87,6 @@ class NumPy(Reports):
     def probe(self, batch):
         by_name, logits, losses = self.gradients(*batch)
         return Probe(logits, float(losses.mean()), by_name)
-
-    def warm_up(self, learning_rate, train_batch, test_batch):
-        warm_up(self, learning_rate, train_batch, test_batch)
 
     def weights(self):
         return {name: values.copy() for name, values in self.state.items()}
