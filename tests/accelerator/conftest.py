@@ -79,7 +79,7 @@ def lacking(backend: str, reason: str | None) -> str:
 
 # How many devices PyTorch/XLA has here: its program is partitioned over all of them.
 COUNT = """
-from paragone.engines.torch_xla_devices import choose
+from paragone.engines.torch_xla import choose
 from torch_xla import runtime
 choose("tpu")
 runtime.use_spmd()

@@ -62,6 +62,6 @@ def test_one_thread_of_pytorch_copies_for_the_devices_of_xla():
     """More would spin beside those of XLA, which have the same cores."""
     run_python(
         "import torch; torch.set_num_threads(2)\n"
-        "from paragone.engines.torch_xla_devices import choose; choose('cpu', 2)\n"
+        "from paragone.engines.torch_xla import choose; choose('cpu', 2)\n"
         "assert torch.get_num_threads() == 1"
     )

@@ -15,6 +15,7 @@ from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines.tensorflow import TensorFlow
+from paragone.tasks import Task
 from paragone.tasks import tensorflow as tasks
 
 
@@ -25,9 +26,18 @@ class KerasFit(TensorFlow):
         super().build(spec, dataset, threads, world)
         with self._strategy.scope():
             self._trainer = Fitted(self._model, self._outputs)
-            loss, score = tasks.compiled(spec.workload.task)
-            self._trainer.compile(optimizer=self._optimizer, loss=loss, metrics=[score])
+            accuracy = keras.metrics.SparseCategoricalAccuracy(name="score")
+            self._trainer.compile(
+                self._optimizer, self._loss(spec.workload.task), metrics=[accuracy]
+            )
             self._trainer.build_metrics(dataset.train_inputs[:1], dataset.train_labels[:1])
+
+    def _loss(self, task: Task) -> Callable[..., tf.Tensor]:
+        """Return the loss of classes that a user of `fit` would compile."""
+        if task.plain:
+            return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        # Keras gives labels of the outputs' dtype, and takes the mean over examples.
+        return lambda labels, outputs: tasks.losses(task, outputs, tf.cast(labels, tf.int32))
 
     def _train_steps(
         self, learning_rates: list[float], batches: Iterable[tuple], steps: int

@@ -241,13 +241,5 @@ def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optim
 
 
 OPTIMIZERS: dict[str, Callable[[Options, str], keras.optimizers.Optimizer]] = plugins.extend(
-    "engines/tensorflow_optimizers.py",
-    {
-        "sgd": _of_keras,
-        "adam": _of_keras,
-        "adamw": _of_keras,
-        "nadam": _of_keras,
-        "rmsprop": _of_keras,
-        "adagrad": _of_keras,
-    },
+    "engines/tensorflow_optimizers.py", dict.fromkeys(_KERAS, _of_keras)
 )

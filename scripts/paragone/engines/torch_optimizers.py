@@ -63,21 +63,18 @@ def create_optimizer(
 
 
 def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
-    """Load a state of the optimizer; scalars keep their type and device.
+    """Load a state of the optimizer; what is in it keeps its type and device.
 
-    PyTorch (2.9, 2.11) rounds a step count on the device to single precision, in which 1 - beta_2^t is off by
-    1e-5, and moves `mu_product` to the device of its weight, and then waits for it in every step.
+    `load_state_dict` of PyTorch (2.9, 2.11) rounds a step count on the device to single precision, in which
+    1 - beta_2^t is off by 1e-5, and moves `mu_product` to the device of its weight, and then waits for it in
+    every step.
     """
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    scalars = [
-        (weights[place], key, value.to(optimizer.state[weights[place]][key], copy=True))
-        for place, values in state["state"].items()
-        for key, value in values.items()
-        if value.ndim == 0 and key in optimizer.state[weights[place]]
-    ]
-    optimizer.load_state_dict(state)
-    for weight, key, value in scalars:
-        optimizer.state[weight][key] = value
+    for place, values in state["state"].items():
+        here = optimizer.state[weights[place]]
+        here |= {key: value.to(here[key]) for key, value in values.items()}
+    for group, loaded in zip(optimizer.param_groups, state["param_groups"], strict=True):
+        group |= {key: value for key, value in loaded.items() if key != "params"}
 
 
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:

@@ -22,8 +22,7 @@ from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
 from paragone.data.batches import Shard
 from paragone.engines.torch import Torch
-from paragone.engines.torch_xla import TorchXLA
-from paragone.engines.torch_xla_devices import choose
+from paragone.engines.torch_xla import TorchXLA, choose
 
 
 class TorchXLAMultiprocess(TorchXLA):

@@ -249,9 +249,9 @@ def _torch_xla(kind: str, threads: int) -> Framework:
     import torch_xla
     from torch_xla.core import xla_model
 
-    from paragone.engines import torch_xla_devices
+    from paragone.engines.torch_xla import open_device
 
-    device, name = torch_xla_devices.open_device(kind)
+    device, name = open_device(kind)
 
     def multiply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         """Hand the product over at once: what is only traced is never computed."""

@@ -1,11 +1,6 @@
-"""Losses and scores of tasks in TensorFlow, and those that Keras compiles.
+"""Losses and scores of tasks in TensorFlow. Shapes and divisors are those of `reference`; see there."""
 
-Shapes and divisors are those of `reference`; see there.
-"""
-
-from collections.abc import Callable
-
-from paragone.base.tensorflow import keras, tf
+from paragone.base.tensorflow import tf
 from paragone.tasks import Task
 
 
@@ -64,12 +59,3 @@ def counts(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 def _means(values: tf.Tensor) -> tf.Tensor:
     """Return the mean of each example's values."""
     return values if values.shape.rank == 1 else tf.reduce_mean(values, range(1, values.shape.rank))
-
-
-def compiled(task: Task) -> tuple[Callable, keras.metrics.Metric]:
-    """Return the loss and the score of classes that a user of Keras' `fit` would compile."""
-    accuracy = keras.metrics.SparseCategoricalAccuracy(name="score")
-    if task.plain:
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True), accuracy
-    # Keras gives labels of the outputs' dtype, and takes the mean over examples.
-    return lambda labels, outputs: losses(task, outputs, tf.cast(labels, tf.int32)), accuracy
