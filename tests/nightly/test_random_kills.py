@@ -16,7 +16,7 @@ from workspace import CELLS, environment, succeed, train_command
 from paragone.records import record, run_metrics
 
 KILLS = 4  # of each cell
-ALL_CELLS = [*CELLS, ("torch-compile", 1), ("keras-fit", 2)]
+ALL_CELLS = [*CELLS, ("torch-compile", 1)]
 
 
 def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> bool:

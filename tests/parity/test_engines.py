@@ -12,7 +12,6 @@ from parity.protocols import CONFIGURED, TAKEN
 from parity.tasks import TASKS
 from workspace import changed, make_spec
 
-from paragone.config.engines import engine_named
 from paragone.tasks import Task
 
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
@@ -27,8 +26,7 @@ def test_an_engine_keeps_its_contract(small, tmp_path, cell):
     be compiled anew.
     """
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
-    optimizer = ADAM | (ACCUMULATING if engine_named(spec.backend.engine).accumulates else {})
-    spec = changed(spec, {"optimizer": optimizer, "learning_rate": RATE})
+    spec = changed(spec, {"optimizer": ADAM | ACCUMULATING, "learning_rate": RATE})
     ranks = observe_engine(spec, small, tmp_path)
     for facts in ranks:
         assert facts["repeated"], "an epoch after turns and warm-up repeats one after a checkpoint"

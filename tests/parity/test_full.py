@@ -25,7 +25,6 @@ CELLS = {
         ("torch-fsdp", 2, "float64"),
         ("torch-fsdp", 2, "float64", "nanogpt-cpu", 12),  # a weight that is used twice
         ("tensorflow-mirrored", 2, "float64"),
-        ("keras-fit", 2, "float64"),
         ("jax", 2, "float64"),
         ("torch-xla", 2, "float64"),
         ("torch-ddp", 2, "float64", "reuters-cnn"),  # sparse gradients

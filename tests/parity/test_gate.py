@@ -27,7 +27,6 @@ PROBED = {
     "tensorflow-mirrored": ["mobilenet-v2", "wide-resnet", *TEXTS],
     "torch-compile": TEXTS,
     "torch": ["fashion-conv", "mobilenet-v2", "wide-resnet"],
-    "keras-fit": ["fashion-cnn", *TEXTS],
 }
 # Trainable parameters: as published for the text CNN (at the official vocabulary of 30,982 words);
 # as Keras and torchvision document it for MobileNetV2; the others by hand.

@@ -18,12 +18,11 @@ from paragone.config.expand import probe
 pytestmark = pytest.mark.nightly
 
 FRAMEWORKS = ["torch", "torch-xla", "jax", "tensorflow-mirrored"]
-MIXED = ["torch", "tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compile", "jax"]
+MIXED = ["torch", "tensorflow-mirrored", "torch-xla", "torch-compile", "jax"]
 CELLS = {
     test_an_engine_keeps_its_contract: [
         ("torch-compile", 1),
         ("torch-fsdp", 2),
-        ("keras-fit", 2),
         ("jax-multiprocess", 2),
     ],
     test_a_run_takes_the_steps_of_the_reference: [
@@ -47,7 +46,6 @@ CELLS = {
         ("tensorflow-mirrored", "statistics-of-the-first-replica", "means"),
         ("torch-fsdp", "statistics-twice-those-of-the-first-replica", "means"),
         ("torch-fsdp", "replicas-on-their-own", "updates"),
-        ("keras-fit", "on-probabilities", "updates"),
     ],
     test_every_protocol_passes: [("torch-xla", "but enlarged images")],
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason: ["torch-xla"],
@@ -64,7 +62,7 @@ CELLS = {
 }
 DEEP = ["fashion-conv", "mobilenet-v2", "wide-resnet"]
 PROBED = {
-    **dict.fromkeys(["torch-xla", "jax", "torch-compile", "keras-fit"], DEEP),
+    **dict.fromkeys(["torch-xla", "jax", "torch-compile"], DEEP),
     **dict.fromkeys(["torch-ddp", "torch-fsdp", "tensorflow-multiworker"], WORKLOADS),
 }
 SEEDS = range(1, 21)

@@ -117,13 +117,6 @@ def statistics_on_their_own(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(Statistics, "unite", lambda self: None)
 
 
-def on_probabilities(patch: pytest.MonkeyPatch, engine: type) -> None:
-    right = keras.losses.SparseCategoricalCrossentropy
-    patch.setattr(
-        keras.losses, "SparseCategoricalCrossentropy", lambda from_logits: right(from_logits=False)
-    )
-
-
 def mean_over_a_replica(right: Callable, engine: Any, *batch: tf.Tensor) -> tuple:
     logits, losses, gradients = right(engine, *batch)
     return logits, losses, [engine.shard.replicas * gradient for gradient in gradients]
@@ -141,6 +134,4 @@ OF_REPLICAS = {
         "statistics-of-the-first-replica": statistics_on_their_own,
         "weights-of-each-replica": wrapped("_divisor", weights_of_each_replica),
     },
-    # Its training goes through Keras' `fit`, not through the loop of the engine that it is made from.
-    "keras-fit": {"on-probabilities": on_probabilities},
 }

@@ -42,7 +42,7 @@ def test_planning_and_loading_import_no_framework():
 
 def test_tensorflow_imports_nothing_for_the_sake_of_others():
     """The environment of the tests has all of them, and that of a user may name another backend of Keras."""
-    modules = imported("engines.keras_fit", KERAS_BACKEND="jax")
+    modules = imported("engines.tensorflow", KERAS_BACKEND="jax")
     assert {"tensorflow", "keras"} <= modules
     assert not {"jax", "matplotlib", "pandas", "sklearn"} & modules
     settings = run_python("import os, paragone.engines; print(*os.environ)", KERAS_BACKEND="jax")

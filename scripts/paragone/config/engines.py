@@ -34,8 +34,7 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
     `tuned`: option of a backend's `tuned.options` -> what it does. `drives_all`: the program is partitioned
-    over every device of its process and cannot use fewer. `accumulates`: gradients, over several batches.
-    `tasks`: what it can learn. `weighs`: the mean loss of a batch may divide by the weights of its labels.
+    over every device of its process and cannot use fewer. `tasks`: what it can learn.
     """
 
     strategies: dict[str, Spread]
@@ -43,9 +42,7 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feeds: tuple[Feed, ...] = ("batches",)
     tuned: dict[str, str] = {}
     drives_all: bool = False
-    accumulates: bool = True
     tasks: tuple[TaskName, ...] = ("classification",)
-    weighs: bool = True
 
 
 class LeastInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,14 +77,6 @@ ENGINES = {
     "tensorflow": Capabilities(
         {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"},
         batch_norm="mean",
-    ),
-    # Keras reduces gradients in a branch, which no strategy allows. It divides by the examples of a batch.
-    "keras_fit": Capabilities(
-        {"mirrored": "one worker", "tpu": "one worker"},
-        batch_norm="mean",
-        accumulates=False,
-        weighs=False,
-        tasks=("classification", "language-modeling"),
     ),
     "torch": Capabilities(
         {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
@@ -133,11 +122,8 @@ ENGINES = {
     ),
 }
 
-# All others of the project learn every task.
-ENGINES = {
-    name: row if name == "keras_fit" else structs.replace(row, tasks=tuple(KINDS))
-    for name, row in ENGINES.items()
-}
+# The project's learn every task.
+ENGINES = {name: structs.replace(row, tasks=tuple(KINDS)) for name, row in ENGINES.items()}
 
 
 def declared_by(folder: Path) -> Declarations:
@@ -229,22 +215,11 @@ def check_workload(spec: Spec, where: str) -> None:
     backend, workload = spec.backend, spec.workload
     if is_here(backend.engine):
         engine = engine_named(backend.engine)
-        if workload.accumulated > 1 and not engine.accumulates:
-            raise UserError(
-                f"backends.{backend.name}.engine: {backend.engine} does not accumulate gradients, and "
-                f"workload {workload.name} does ({where}); name another backend, or leave out "
-                "optimizer.accumulate"
-            )
         if workload.task.name not in engine.tasks:
             raise UserError(
                 f"{where}: backend {backend.name} learns {', '.join(engine.tasks)}, and workload "
                 f"{workload.name} is {workload.task.name}; leave one of them out, or add the task to "
                 "`tasks` of the engine"
-            )
-        if workload.task.weighs and not engine.weighs:
-            raise UserError(
-                f"{where}: engine {backend.engine} divides the loss of a batch by its examples alone, and "
-                f"workload {workload.name} ignores labels or has task.rule pytorch; leave one of them out"
             )
     if workload.augmentation and backend.feed == RESIDENT:
         raise UserError(

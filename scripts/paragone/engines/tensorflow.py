@@ -168,16 +168,12 @@ class TensorFlow(Reports):
             inputs = (inputs - mean) / std
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
-    def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
-        """Return the outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
+    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+        """Return the outputs as the loss takes them, (batch, ..., classes or targets), and the losses."""
         logits = self._logits(inputs, training)
         if self._workload.loss == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
-        return logits
-
-    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
-        logits = self._outputs(inputs, training)
         return logits, tasks.losses(self._workload.task, logits, labels)
 
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
@@ -288,16 +284,11 @@ class TensorFlow(Reports):
         for index, layer in enumerate(layers_in(self._model)):
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
-        metrics = self._train_steps(learning_rates, batches, steps)
-        self._statistics.unite()
-        return metrics
-
-    def _train_steps(
-        self, learning_rates: list[float], batches: Iterable[tuple], steps: int
-    ) -> Metrics:
         self._rates.assign(learning_rates)
         self._optimizer.learning_rate.assign(learning_rates[0])
-        return self._run(self._train_loop, self._train_pipeline, batches, steps)
+        metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
+        self._statistics.unite()
+        return metrics
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         return self._run(self._test_loop, self._test_pipeline, batches, steps)

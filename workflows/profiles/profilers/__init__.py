@@ -13,7 +13,6 @@ from pathlib import Path
 # The module of this package that profiles the steps of an engine. Engines of plugins have none.
 PROFILERS = {
     "jax": "jax",
-    "keras_fit": "tensorflow",
     "tensorflow": "tensorflow",
     "torch": "torch",
     "torch_compile": "torch",
