@@ -236,11 +236,6 @@ def create(spec: Spec) -> Engine:
     return module.ENGINE()
 
 
-def has(engine: Engine, name: str) -> bool:
-    """Return whether an engine has an attribute by now. An error in a property is not its absence."""
-    return inspect.getattr_static(engine, name, None) is not None
-
-
 def _check_methods(module: Any) -> None:
     """Raise `UserError` if an engine of a plugin lacks a method; the reference implements only some."""
     if Path(module.__file__).is_relative_to(plugins.LIBRARY):

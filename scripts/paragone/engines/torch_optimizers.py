@@ -119,71 +119,46 @@ def _groups(options: Options, model: nn.Module) -> list[dict[str, Any]]:
     ]
 
 
-def _sgd(
+def _of_torch(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    return torch.optim.SGD(
-        _groups(options, model),
-        momentum=options["momentum"],
-        nesterov=options.get("nesterov", False),
-        fused=fused,
-    )
-
-
-def _adam(
-    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
-) -> torch.optim.Optimizer:
-    kind = torch.optim.Adam if options.get("rule") == "pytorch" else AdamEpsilonHat
-    return kind(
-        _groups(options, model),
-        fused=fused,
-        decoupled_weight_decay=options["name"] == "adamw",
-        **_moments(options, device),
-    )
-
-
-def _nadam(
-    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
-) -> torch.optim.Optimizer:
-    # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
-    pace = 1.0 if options.get("rule", "keras") == "keras" else 0.004
-    arguments = {**_moments(options, device), "momentum_decay": pace}
-    if options.get("rule") == "keras-2":
-        return NAdamOfSeenWords(model, add_squares, **arguments)
-    if not options.get("deduplicate", True):
-        return NAdamOfOccurrences(model, add_squares, **arguments)
-    return torch.optim.NAdam(_groups(options, model), **arguments)
-
-
-def _rmsprop(
-    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
-) -> torch.optim.Optimizer:
-    return torch.optim.RMSprop(
-        _groups(options, model),
-        alpha=options["rho"],
-        eps=options["epsilon"],
-        momentum=options.get("momentum", 0.0),
-    )
-
-
-def _adagrad(
-    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
-) -> torch.optim.Optimizer:
-    return AdagradOfKeras(
-        _groups(options, model),
-        initial_accumulator_value=options["initial"],
-        eps=options["epsilon"],
-        fused=None,
-    )
-
-
-def _moments(options: Options, device: torch.device) -> dict[str, Any]:
-    return {
+    groups, rule = _groups(options, model), options.get("rule", "keras")
+    match options["name"]:
+        case "sgd":
+            return torch.optim.SGD(
+                groups,
+                momentum=options["momentum"],
+                nesterov=options.get("nesterov", False),
+                fused=fused,
+            )
+        case "rmsprop":
+            return torch.optim.RMSprop(
+                groups,
+                alpha=options["rho"],
+                eps=options["epsilon"],
+                momentum=options.get("momentum", 0.0),
+            )
+        case "adagrad":
+            return AdagradOfKeras(
+                groups, initial_accumulator_value=options["initial"], eps=options["epsilon"]
+            )
+    moments = {
         "betas": (options["beta_1"], options["beta_2"]),
         "eps": options["epsilon"],
         # A lazy device must hold the step count, or it would compile every step anew.
         "capturable": device.type == "xla",
     }
+    if options["name"] != "nadam":
+        adam = torch.optim.Adam if rule == "pytorch" else AdamEpsilonHat
+        decoupled = options["name"] == "adamw"
+        return adam(groups, fused=fused, decoupled_weight_decay=decoupled, **moments)
+    # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
+    moments["momentum_decay"] = 1.0 if rule == "keras" else 0.004
+    if rule == "keras-2":
+        return NAdamOfSeenWords(model, add_squares, **moments)
+    if not options.get("deduplicate", True):
+        return NAdamOfOccurrences(model, add_squares, **moments)
+    return torch.optim.NAdam(groups, **moments)
 
 
 class AdagradOfKeras(torch.optim.Adagrad):
@@ -319,13 +294,5 @@ class _SumsOverOccurrences(torch.autograd.Function):
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(
-    "engines/torch_optimizers.py",
-    {
-        "sgd": _sgd,
-        "adam": _adam,
-        "adamw": _adam,
-        "nadam": _nadam,
-        "rmsprop": _rmsprop,
-        "adagrad": _adagrad,
-    },
+    "engines/torch_optimizers.py", dict.fromkeys([*_STATES, "adagrad"], _of_torch)
 )

@@ -24,7 +24,7 @@ from paragone.data.batches import (
     train_examples,
 )
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine, has
+from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
@@ -120,10 +120,10 @@ def train(run: TrainingRun) -> Result:
         record.status, record.reason = failure
         if record.status == "unavailable":
             return result
-        if result.peak_device_bytes is None and has(run.engine, "devices"):
+        if result.peak_device_bytes is None and hasattr(run.engine, "devices"):
             with suppress(Exception):  # report the first error, not this one
                 result.peak_device_bytes = run.engine.peak_device_memory()
-    if has(run.engine, "devices"):  # the memory may be full before
+    if hasattr(run.engine, "devices"):  # the memory may be full before
         record.devices = run.engine.devices
     earlier = record.processes[: -len(run.processes)]
     record.processes = [*earlier, *_processes(run, measured)]

@@ -13,7 +13,6 @@ from paragone.base.plugins import LIBRARY, origin
 from paragone.base.processes import tuning_variables
 from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
-from paragone.engines import has
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import read
@@ -77,11 +76,11 @@ def _limit(spec: Spec, world: World) -> None:
 
 def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Process:
     """Return this process with what it has used. Call it right after the last timed work."""
-    opened = has(worker.engine, "devices")  # not where the devices were unavailable
+    opened = hasattr(worker.engine, "devices")  # not where the devices were unavailable
     return process_entry.ending(
         structs.replace(
             process,
-            devices=worker.engine.device_names if has(worker.engine, "device_names") else [],
+            devices=worker.engine.device_names if hasattr(worker.engine, "device_names") else [],
             load=structs.replace(process.load, life=worker.host.life()),
             system_threads=process_entry.system_threads(),
             memory=process_entry.peak_memory(peak_device_bytes),
