@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from data_programs import prepare
+from data_programs import OF_PAPERS, prepare
 from workspace import CONFIG, Arrays, Checkout, made_once, small_copy
 
 # Where it is set, each of a thousand processes would compile scripts/ anew.
@@ -68,6 +68,12 @@ def elsewhere(tmp_path_factory) -> Iterator[None]:
     os.chdir(tmp_path_factory.mktemp("elsewhere"))
     yield
     os.chdir(checkout)
+
+
+@pytest.fixture(autouse=True)
+def papers_alone(monkeypatch) -> None:
+    """Let a test find the models of papers, whatever plans were made before it."""
+    monkeypatch.setenv("PARAGONE_PLUGINS", OF_PAPERS)
 
 
 @pytest.fixture(scope="session")
