@@ -12,10 +12,12 @@ from typing import Any
 from paragone.base import plugins, processes
 from paragone.base.errors import UserError
 from paragone.base.jobs import write_job
-from paragone.config.expand import expand
+from paragone.config.expand import spec_of
 from paragone.config.papers import with_papers
 from paragone.config.read import read
 from paragone.config.run_spec import Spec
+from paragone.config.schema import MatrixRow
+from paragone.config.validate import validate
 from paragone.records import record
 from paragone.records.run_metrics import epochs_speed
 from paragone.records.run_record import RunRecord
@@ -31,10 +33,8 @@ def specification(
     config = read(ROOT / "config.yaml")
     with_papers(config, ROOT)
     plugins.use(config["plugins"])
-    row = {"backend": backend, "replicas": replicas, "global_batch": global_batch, **cell}
-    experiment = {"workload": workload, "matrix": [row]}
-    (spec,) = expand({**config, "experiments": {"benchmark": experiment}}, "benchmark")
-    return spec
+    row = MatrixRow(backend=backend, replicas=replicas, global_batch=global_batch, **cell)
+    return spec_of(validate(config), workload, row, "benchmark")
 
 
 @dataclass(frozen=True)

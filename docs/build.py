@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "scripts" / "paragone"
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from paragone.config import numbers, papers, schedules, schema  # noqa: E402 - found through the line above
+from paragone.config import numbers, papers, run_spec, schedules, schema  # noqa: E402 - found through the line above
 from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
@@ -165,6 +165,10 @@ def configuration() -> str:
     text = [INTRODUCTION.rstrip()]
     single = []
     for name, node in walk.root["$defs"]["Config"]["properties"].items():
+        if name == "datasets":
+            text += _shared(name, schema.DatasetBlock)
+            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.DatasetBlock)
+            continue
         block = walk.resolved(node)
         every = block.get("additionalProperties")
         source = walk.resolved(every) if isinstance(every, dict) else block
@@ -173,8 +177,6 @@ def configuration() -> str:
             continue
         text.append(f"\n## {name}\n\n{_sentence(source['description'])}\n\n{_HEADER}")
         text += [_row(*key) for key in walk.keys(name, block)]
-        if name == "datasets":
-            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.DatasetBlock)
         if name == "workloads":
             path, common = "workloads.<name>.optimizer", schema.Common
             text += _kinds(path, "Optimizer", {"of the project": common}, schema.Optimizer)
@@ -201,7 +203,7 @@ def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a type of blocks, with the first line of each type's docstring and the meaning of
     its keys, `key: meaning` in the docstrings of the type and of those that it is derived from."""
     schema_of_kind = msgspec.json.schema(kind)
-    types = {**vars(schedules), **vars(schema), **vars(numbers), **vars(papers)}
+    types = {**vars(run_spec), **vars(schema), **vars(numbers), **vars(papers), **vars(schedules)}
     for name, block in schema_of_kind["$defs"].items():
         block["description"], _, _ = block["description"].partition("\n")
         texts = "\n".join(inspect.getdoc(parent) or "" for parent in types[name].__mro__[::-1])
@@ -210,6 +212,14 @@ def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
             if key in block["properties"]:
                 block["properties"][key]["description"] = " ".join(meaning.split())
     return schema_of_kind
+
+
+def _shared(name: str, kind: type[msgspec.Struct]) -> list[str]:
+    """A section of the keys that blocks of a name have in every form."""
+    walk = Walk(described(kind), {})
+    block = walk.root["$defs"][kind.__name__]
+    rows = [_row(*key) for key in walk.keys(f"{name}.<name>", block)]
+    return [f"\n## {name}\n\n{_sentence(block['description'])}\n\n{_HEADER}", *rows]
 
 
 def _kinds(

@@ -74,7 +74,7 @@ rule answers:
         code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
             type="tables",
-            titles={name: PLAN.sections[name]["title"] for name in PLAN.experiments},
+            titles={name: PLAN.sections[name].title for name in PLAN.experiments},
             left_out=PLAN.left_out,
             **PLAN.shown_as(),
         ),

@@ -72,7 +72,7 @@ rule first_answer:
     params:
         code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
-            type="contests", title=PLAN.sections[PLAN.primary]["title"], **PLAN.shown_as()
+            type="contests", title=PLAN.sections[PLAN.primary].title, **PLAN.shown_as()
         ),
         files=files,
     message:

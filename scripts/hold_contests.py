@@ -15,7 +15,7 @@ from paragone import data
 from paragone.base import typed_json
 from paragone.base.errors import UserError, entry_point
 from paragone.base.jobs import Job, read_job, write_job
-from paragone.config.expand import first_steps
+from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
 from paragone.plan.code import digest_of, loaded_names

@@ -53,12 +53,16 @@ class Plan(plan.Plan):
 
     def names(self, kind: str) -> list[tuple[str, str]]:
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
-        return [(folder, name) for folder, block in self.shown().items() for name in block[kind]]
+        return [
+            (folder, name)
+            for folder, block in self.shown().items()
+            for name in getattr(block, kind)
+        ]
 
     def drawn(self) -> dict[str, int]:
         """Jobs of the rules that draw and tabulate."""
         shown = self.shown().items()
-        return {f"draw_{name}": 1 for name, block in shown if block["figures"] or block["tables"]}
+        return {f"draw_{name}": 1 for name, block in shown if block.figures or block.tables}
 
     def jobs(self) -> dict[str, int]:
         """Jobs of each rule when nothing is there yet."""

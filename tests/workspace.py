@@ -29,9 +29,11 @@ from msgspec.structs import replace
 
 from paragone.base import plugins, processes
 from paragone.base.errors import UserError
-from paragone.config.expand import expand
+from paragone.config.decode import decoded
+from paragone.config.expand import spec_of
 from paragone.config.papers import with_papers
 from paragone.config.run_spec import Spec
+from paragone.config.schema import Config, MatrixRow
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,6 +61,14 @@ UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused 
 # What keeps a test short and decides nothing of what it shows.
 PRODUCTS = {"backends": ["torch"], "products": [], "squares": [64], "precisions": ["float32"]}
 BRIEF = {"data": {"mirrors": []}, "matmul": PRODUCTS | {"repeats": 2}}
+
+
+def config_of(config: dict[str, Any] = CONFIG) -> Config:
+    """A config as its type; what it names may be absent."""
+    return decoded(config, Config)
+
+
+WITH_EXAMPLES = config_of(CONFIG | {"workloads": CONFIG["workloads"] | OF_EXAMPLES})
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -124,12 +134,8 @@ def make_spec(
     workload: str, backend: str, replicas: int = 1, global_batch: int = 64, **changes: Any
 ) -> Spec:
     """The specification that config.yaml or an example gives for one cell; `changes` replace its fields."""
-    cell = {"backend": backend, "replicas": replicas, "global_batch": global_batch}
-    experiment = {"workload": workload, "matrix": [cell]}
-    workloads = CONFIG["workloads"] | OF_EXAMPLES
-    config = {**CONFIG, "workloads": workloads, "experiments": {"single": experiment}}
-    (spec,) = expand(config, "single")
-    return replace(spec, **changes)
+    cell = MatrixRow(backend=backend, replicas=replicas, global_batch=global_batch)
+    return replace(spec_of(WITH_EXAMPLES, workload, cell, "a test"), **changes)
 
 
 def changed(

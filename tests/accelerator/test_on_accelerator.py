@@ -15,7 +15,7 @@ from faults.killing import started
 from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, changed, command, succeed, train_command
 
-from paragone.config.expand import first_steps
+from paragone.config.engines import first_steps
 from paragone.config.run_spec import Backend
 from paragone.machine import accelerators
 from paragone.records import record
@@ -118,7 +118,7 @@ def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
 
 def test_products_reach_a_peak_in_each_precision(cuda, tmp_path):
     """Of squares that fill the device; a product that rounds float32 to TF32 would be wrong."""
-    backend = Backend.of("torch", CONFIG["backends"]["torch"] | {"device": "gpu"})
+    backend = Backend("torch", "torch", "single", "gpu")
     output = tmp_path / "products.json"
     options = {"backend": backend, "squares": [2048, 8192], "repeats": 3, "threads": 2}
     succeed(

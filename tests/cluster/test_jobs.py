@@ -10,7 +10,7 @@ import pytest
 import yaml
 from cluster.slurm import CPUS, GPUS, NODES, PARTITION, Cluster, missing
 from own_folder import plug_in
-from workspace import Checkout, job_stats
+from workspace import Checkout, config_of, job_stats
 
 from paragone.config.expand import expand
 from paragone.config.run_spec import requested
@@ -109,7 +109,10 @@ def submitted(cluster, fashion, tmp_path_factory) -> Submitted:
 
 def records_of(made: Checkout) -> list[str]:
     """The records that a checkout's config asks for."""
-    return [f"results/runs/{spec.name}/record.json" for spec in expand(made.config, EXPERIMENT)]
+    return [
+        f"results/runs/{spec.name}/record.json"
+        for spec in expand(config_of(made.config), EXPERIMENT)
+    ]
 
 
 def test_every_job_went_through_slurm_and_ended_well(submitted):

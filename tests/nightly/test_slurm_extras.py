@@ -16,7 +16,7 @@ from cluster.test_jobs import (  # noqa: F401 - fixtures, too
     fit_profile,
     records_of,
 )
-from workspace import ROOT, Checkout, wait_for
+from workspace import ROOT, Checkout, config_of, wait_for
 
 from paragone.config.expand import expand, timed_in_turn
 from paragone.records import record
@@ -35,7 +35,8 @@ def test_variants_take_turns_on_one_node(fitted, cluster):  # noqa: F811
     made = fitted
     made.config["contest"] |= {"rounds": 2, "window_seconds": 0.3}
     made.only(EXPERIMENT, ["torch", "torch-compile"], contests=1)
-    (question,) = timed_in_turn(made.config, EXPERIMENT, expand(made.config, EXPERIMENT))
+    config = config_of(made.config)
+    (question,) = timed_in_turn(config, EXPERIMENT, expand(config, EXPERIMENT))
     path = f"results/contests/{question.name}/record.json"
     made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
     (contest,) = record.read_contests(made / path).contests

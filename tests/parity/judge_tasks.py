@@ -19,6 +19,7 @@ import pytest
 from msgspec.structs import replace
 from parity.tasks import CLASSES, CONFIGURED, TASKS, add_models, dataset, functions
 from parity.wrong_engines import Plant, batches, workload
+from workspace import config_of
 
 from paragone.base import plugins
 from paragone.config.expand import probe, with_reference
@@ -101,12 +102,12 @@ def plant(patch: pytest.MonkeyPatch, engine: str, bug: Any) -> None:
 def main() -> None:
     """Run the program."""
     backend, folder = sys.argv[1:]
-    engine = with_reference(CONFIGURED)["backends"][backend]["engine"]
+    engine = with_reference(config_of(CONFIGURED).backends)[backend].engine
     add_models(engine)
     if backend == "reference":
         for name in TASKS:
             write(
-                observe(probe(CONFIGURED, name, backend), dataset(name)),
+                observe(probe(config_of(CONFIGURED), name, backend), dataset(name)),
                 Path(folder, f"{name}.npz"),
             )
         return print("null")
@@ -124,7 +125,7 @@ def main() -> None:
 
 
 def judged(workload: str, backend: str, reference: compare.Observation) -> str | None:
-    arrays = observe(probe(CONFIGURED, workload, backend), dataset(workload))
+    arrays = observe(probe(config_of(CONFIGURED), workload, backend), dataset(workload))
     return compare.compare(compare.Observation.of(arrays), reference).reason
 
 

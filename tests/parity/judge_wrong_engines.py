@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from parity.protocols import CONFIGURED
 from parity.wrong_engines import ANYWHERE, OF_LOOP
+from workspace import config_of
 
 from paragone import data
 from paragone.base import plugins
@@ -39,7 +40,8 @@ def main() -> None:
         path = Path(references) / workload / "reference.npz"
         if not path.exists():
             continue
-        spec, reference = probe(config, workload, backend), compare.read(path)
+        spec = probe(config_of(config), workload, backend)
+        reference = compare.read(path)
         for name, plant in bugs.items():
             if name in getattr(own, "WITHOUT", {}).get(backend, ()):
                 continue

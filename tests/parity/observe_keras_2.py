@@ -12,6 +12,7 @@ from typing import Any
 
 from parity.protocols import CONFIGURED
 from tensorflow.python.keras.optimizer_v2.nadam import Nadam
+from workspace import config_of
 
 from paragone import data
 from paragone.config.expand import probe
@@ -35,7 +36,7 @@ def use_keras_2(engine: Any) -> None:
 def main() -> None:
     """Run the program."""
     folder, manifest, path = map(Path, sys.argv[1:])
-    spec = probe(CONFIGURED, WORKLOAD, "tensorflow-mirrored")
+    spec = probe(config_of(CONFIGURED), WORKLOAD, "tensorflow-mirrored")
     spec, dataset = fitted(spec, data.load(manifest, folder))
     reference = compare.read(path)
     engine = TensorFlow()

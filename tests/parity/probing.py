@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from workspace import CONFIG, INDUCTOR, Arrays, call, command, succeed
+from workspace import CONFIG, INDUCTOR, Arrays, call, command, config_of, succeed
 
 from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
@@ -32,7 +32,7 @@ def observe(
     replicas: int = 1,
 ) -> None:
     """Write <workload>/<backend>.npz for every workload, in one process."""
-    specs = [probe(config, workload, backend, replicas) for workload in workloads]
+    specs = [probe(config_of(config), workload, backend, replicas) for workload in workloads]
     outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
     done = call(probe_command(specs, arrays, outputs), timeout=1200, **INDUCTOR)
     assert done.returncode == 0, done.stderr

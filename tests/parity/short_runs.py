@@ -10,7 +10,7 @@ from parity.driving import run_workers
 from workspace import CONFIG, Arrays, call, command, made_once, make_spec, succeed
 from workspace import train_command as train
 
-from paragone.config.expand import first_steps
+from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec, Tuned
 from paragone.records import record
 from paragone.records.run_record import FirstSteps

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from parity.probing import judge, observe
-from workspace import CONFIG
+from workspace import CONFIG, config_of
 
 from paragone import data
 from paragone.config.expand import probe
@@ -85,7 +85,7 @@ def test_double_softmax_by_hand(references, data_of):
     """The flaw: the cross entropy of softmax(softmax(logits)), from the same initial weights."""
     arrays = data_of["reuters"]
     dataset = data.load(arrays.manifest, arrays.folder)
-    spec, few = fitted(probe(CONFIG, "reuters-cnn", "reference"), dataset)
+    spec, few = fitted(probe(config_of(), "reuters-cnn", "reference"), dataset)
     _, labels = next(train_batches(few, spec, 1))
     rows = np.arange(len(labels))
     plain, double = (np.load(references(workload)) for workload in TEXTS)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 from parity.probing import judge, probe_command
-from workspace import CONFIG, Arrays, call, changed, succeed
+from workspace import Arrays, call, changed, config_of, succeed
 
 from paragone.config.expand import probe
 from paragone.parity import compare
 from probe import supervise
 
-SPEC = probe(CONFIG, "fashion-conv", "torch")
+SPEC = probe(config_of(), "fashion-conv", "torch")
 
 
 def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:

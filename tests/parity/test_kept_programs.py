@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from parity.probing import probe_command
-from workspace import CONFIG, call
+from workspace import call, config_of
 
 from paragone.config.expand import probe
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.full
 
 def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):
     """One that is damaged is compiled again."""
-    spec, folder = probe(CONFIG, "fashion-conv", "jax"), tmp_path_factory.mktemp("t")
+    spec, folder = probe(config_of(), "fashion-conv", "jax"), tmp_path_factory.mktemp("t")
 
     def computed(name: str) -> dict[str, bytes]:
         output = folder / f"{name}.npz"

@@ -11,7 +11,7 @@ from parity.test_engines import (
     test_every_wrong_engine_is_refused_for_its_reason,
 )
 from parity.test_gate import WORKLOADS, probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
-from workspace import CONFIG, succeed
+from workspace import CONFIG, config_of, succeed
 
 from paragone.config.expand import probe
 
@@ -74,7 +74,7 @@ def test_every_backend_passes_with_every_seed(data_of, tmp_path, name):
     """One process per backend probes all seeds: a gate that refuses one in some hundred is no gate."""
     arrays = data_of[CONFIG["workloads"][name]["dataset"]]
     for backend in SEEDED:
-        specs = [probe({**CONFIG, "seed": seed}, name, backend) for seed in SEEDS]
+        specs = [probe(config_of({**CONFIG, "seed": seed}), name, backend) for seed in SEEDS]
         outputs = [tmp_path / str(seed) / f"{backend}.npz" for seed in SEEDS]
         succeed(probe_command(specs, [arrays], outputs), timeout=3600)
     for seed in SEEDS:

@@ -184,7 +184,7 @@ def test_contests_time_the_primary_question(results):
     (path,) = PLAN.timings(PLAN.primary)
     made = record.read_contests(results.parent / path.replace("<results>", "results"))
     variants = [spec.backend.name for spec in PLAN.timed[made.question].variants]
-    rounds = PLAN.config["contest"]["rounds"]
+    rounds = PLAN.config.contest.rounds
     assert len(made.contests) == made.planned == 1
     for contest in made.contests:
         assert [each.spec.backend.name for each in contest.contestants] == variants

@@ -64,7 +64,7 @@ def fetch(
 ) -> subprocess.CompletedProcess:
     """Write <results>/source.json; `block` changes the data set's, `settings` the config's `data` block."""
     known = dataset in DATASETS or "/" in dataset
-    whole = (block_of(CONFIG, dataset, "test") if known else {}) | (block or {})
+    whole = (block_of(DATASETS, dataset, "test") if known else {}) | (block or {})
     data = CONFIG_DATA | {"folder": str(folder)} | settings
     keys = {"dataset": dataset, "block": whole, "data": data, "source": results / "source.json"}
     return run("fetch", *job(**keys), environment=environment)

@@ -81,7 +81,7 @@ MISTAKES = [
     (f"{CNN}.task", {"name": "classification", "ignored": True}, "does not name an ignored label"),
     (f"{CNN}.task", {"name": "multi-label"}, "has no `indicators`"),
     ("experiments.batch_size_time_to_accuracy.target.accuracy", 90, "<= 1"),
-    ("workloads.mobilenet-v2.model.outputs", 2, "1000"),
+    ("workloads.mobilenet-v2.model", {"name": "mobilenet-v2", "outputs": 2}, "1000"),
     ("matmul", ..., "'matmul'", "add it"),
     ("datasets.mine", {"path": "no form"}),
     ("datasets.mine", NPZ | {"size": 32}),

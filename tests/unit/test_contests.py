@@ -9,7 +9,7 @@ from make_contests import valid_contests, windows
 from make_records import make_record, speed
 from make_records import typed as typed_runs
 from msgspec.structs import replace
-from workspace import CONFIG, ROOT
+from workspace import CONFIG, ROOT, config_of
 
 import hold_contests
 from paragone.analysis import tidy
@@ -21,7 +21,7 @@ from paragone.analysis.pairwise import (
 )
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
-from paragone.config.expand import expand, timed_in_turn
+from paragone.config.expand import Question, expand, timed_in_turn
 from paragone.plan.plan import Plan
 from paragone.records.contest_record import Contest, ContestsRecord
 from paragone.reporting.answers import of_contests
@@ -128,8 +128,17 @@ def test_runs_have_the_speed_of_their_contests_or_else_of_their_epochs():
 
 
 def test_variants_of_one_work_are_timed_together():
-    config = {**CONFIG, "seed": 0, "experiments": {"asked": ASKED}}
-    asked = timed_in_turn(config, "asked", expand(config, "asked"))
+    config = {
+        **CONFIG,
+        "seed": 0,
+        "experiments": {"asked": {"title": "t", "tables": [], "figures": [], **ASKED}},
+    }
+
+    def questions(config: dict) -> list[Question]:
+        decoded = config_of(config)
+        return timed_in_turn(decoded, "asked", expand(decoded, "asked"))
+
+    asked = questions(config)
     assert [question.contests for question in asked] == [3, 3, 3]
     batches = [{spec.global_batch for spec in question.variants} for question in asked]
     assert batches == [{64}, {128}, {256}]
@@ -138,7 +147,7 @@ def test_variants_of_one_work_are_timed_together():
         {**config, "contest": {**CONFIG["contest"], key: value}}
         for key, value in (("rounds", 7), ("window_seconds", 2), ("minutes", 60))
     ]
-    names = {timed_in_turn(each, "asked", expand(each, "asked"))[0].name for each in others}
+    names = {questions(each)[0].name for each in others}
     assert len({asked[0].name, *names}) == 4
 
 

@@ -10,8 +10,9 @@ from documents import PAGES, TREATMENT, anchors, blocks, commands, links, prose,
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, succeed
 
+from paragone.config.decode import decoded
 from paragone.config.numbers import Numbers
-from paragone.config.validate import check, validate
+from paragone.config.validate import validate
 
 FOLDERS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
 MADE = {"results", "data"}  # folders that only a run makes
@@ -32,7 +33,7 @@ def test_what_a_page_names_exists_and_its_examples_are_valid(page):
     for example in blocks(page, "yaml"):
         config = copy.deepcopy(CONFIG)
         block = yaml.safe_load(example)
-        check(block.pop("numbers", {}), dict[str, Numbers], "numbers")  # of a paper.yaml
+        decoded(block.pop("numbers", {}), dict[str, Numbers], "numbers")  # of a paper.yaml
         update_config(config, block)
         validate(config)
 

@@ -8,11 +8,12 @@ from importlib import import_module
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from workspace import CONFIG, ROOT, call, make_spec, train_command
+from workspace import CONFIG, ROOT, call, config_of, make_spec, train_command
 
 from paragone.base.errors import UserError, needing_packages
 from paragone.config.expand import expand, products
 from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
+from paragone.config.schema import Config
 from paragone.machine.process_entry import PACKAGES
 from paragone.records import record
 
@@ -103,22 +104,22 @@ def test_every_backend_has_the_environment_of_its_device_whose_frameworks_record
         assert set() < frameworks <= set(PACKAGES)
 
 
-def narrowed(*frameworks: str, **changes: object) -> tuple[dict, list[str]]:
+def narrowed(*frameworks: str, **changes: object) -> tuple[Config, list[str]]:
     """The default config with some frameworks alone, and what was left out in words."""
-    config = copy.deepcopy(CONFIG) | {"frameworks": list(frameworks)} | changes
+    config = config_of(CONFIG | {"frameworks": list(frameworks)} | changes)
     return config, narrow(config)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_only_backends_of_named_frameworks_are_left(framework):
     config, words = narrowed(framework)
-    runs = {name: expand(config, name) for name in config["experiments"]}
+    runs = {name: expand(config, name) for name in config.experiments}
     trained = {spec.backend.name for specs in runs.values() for spec in specs}
     for name in trained | {*products(config)}:
-        assert framework_of(config["backends"][name]["environment"]) == framework
+        assert framework_of(config.backends[name].environment) == framework
     assert all(runs.values())
-    assert config["primary"]["experiment"] in runs
-    assert config["baseline"] in trained
+    assert config.primary.experiment in runs
+    assert config.baseline in trained
     assert f"not of {framework}," in words[0]
 
 
@@ -134,7 +135,7 @@ def test_the_baseline_is_of_the_experiment_that_draws_it_and_an_own_environment_
     experiments = CONFIG["experiments"]
     first = {"first": experiments["multiworker_mobilenet"]} | copy.deepcopy(experiments)
     config, _ = narrowed("tensorflow", experiments=first)
-    assert config["baseline"] == "tensorflow-mirrored"
+    assert config.baseline == "tensorflow-mirrored"
     backends = CONFIG["backends"] | {"torch": CONFIG["backends"]["torch"] | {"environment": "mine"}}
     config, _ = narrowed("jax", backends=backends)
     assert "torch" in {spec.backend.name for spec in expand(config, "one_device")}

@@ -9,7 +9,7 @@ from made_images import make_images
 from msgspec.structs import replace
 from workspace import make_spec
 
-from paragone.config.expand import first_steps as of_run
+from paragone.config.engines import first_steps as of_run
 from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
 from paragone.models.weights import starting

@@ -9,7 +9,7 @@ from colorspacious import cspace_convert, deltaE
 from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont
-from workspace import CONFIG, run_python
+from workspace import CONFIG, config_of, run_python
 
 from paragone.config.expand import expand
 from paragone.reporting import fonts, style
@@ -107,7 +107,7 @@ def test_bars_of_one_experiment_and_neighboring_parts_of_the_clocks_differ(reade
     """Bars have no markers: gray ones are known by their names, those of the clocks by lightness or hatch."""
     for name, block in CONFIG["experiments"].items():
         if reader != "gray" and {*block["figures"]} & {"epoch_time", "batch_size_throughput"}:
-            drawn = {spec.backend.name for spec in expand(CONFIG, name)}
+            drawn = {spec.backend.name for spec in expand(config_of(), name)}
             for first, second in itertools.combinations(sorted(drawn), 2):
                 assert distance(PALETTE[first], PALETTE[second], reader) > DISTINCT
     for (_, first), (_, second) in itertools.pairwise(PART_STYLES.items()):

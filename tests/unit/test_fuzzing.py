@@ -103,9 +103,9 @@ def read_a_paper(path: Path) -> None:
 def read_config(path: Path) -> None:
     config = json.loads(path.read_text())
     with_papers(config, ROOT)
-    validate(config)
-    for name in config["experiments"]:
-        expand(config, name)
+    valid = validate(config)
+    for name in valid.experiments:
+        expand(valid, name)
 
 
 # A valid document of each kind, and its reader.

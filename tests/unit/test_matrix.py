@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from plan import Plan
-from workspace import CONFIG, ROOT, refusing
+from workspace import CONFIG, ROOT, config_of, refusing
 
 from paragone.base.errors import UserError
-from paragone.config.expand import expand, first_steps, probe, probes_of
+from paragone.config.engines import first_steps
+from paragone.config.expand import expand, probe, probes_of
 from paragone.config.questions import schedule
 from paragone.config.run_spec import Backend, Tuned
 from paragone.plan.exhibits import EXHIBITS, FIGURES, TABLES
@@ -20,12 +21,14 @@ TORCH = {"backend": "torch", "replicas": 1}
 
 def config_with(*matrix, **block):
     config = copy.deepcopy(CONFIG)
-    config["experiments"] = {"one": {"workload": "fashion-conv", "matrix": [*matrix], **block}}
+    shown = {"title": "One", "figures": [], "tables": []}
+    block = {"workload": "fashion-conv", "matrix": [*matrix], **shown, **block}
+    config["experiments"] = {"one": block}
     return config
 
 
 def runs(*matrix, **block):
-    return expand(config_with(*matrix, **block), "one")
+    return expand(config_of(config_with(*matrix, **block)), "one")
 
 
 def test_order_repeats_outermost_then_rows_then_lists():
@@ -43,7 +46,7 @@ def test_order_repeats_outermost_then_rows_then_lists():
 
 def test_repeats_count_from_the_config_seed_and_a_cell_listed_twice_is_one_run():
     config = config_with(TORCH, TORCH, {**TORCH, "global_batch": 1000}, repeats=3) | {"seed": 40}
-    assert [spec.seed for spec in expand(config, "one")] == [40, 41, 42]
+    assert [spec.seed for spec in expand(config_of(config), "one")] == [40, 41, 42]
 
 
 def test_batch_of_either_kind_is_known_as_both():
@@ -67,9 +70,9 @@ def test_row_goes_over_experiment_goes_over_workload():
 
 def test_labels_and_colours_are_no_part_of_a_run_and_no_number_is_in_it_twice():
     config = config_with({"backend": "torch", "replicas": [1, 2]}, epochs=1)
-    made = expand(config, "one")
+    made = expand(config_of(config), "one")
     config["backends"]["torch"] |= {"label": "other", "color": "#000000", "environment": "other"}
-    assert expand(config, "one") == made
+    assert expand(config_of(config), "one") == made
     assert not {*made[0].workload.__struct_fields__} & {*made[0].__struct_fields__}
 
 
@@ -111,7 +114,7 @@ def test_an_engine_that_drives_every_accelerator_is_probed_with_all(backend, dev
     """One that cannot take fewer would else never pass the gate where there are several."""
     config = config_with({"backend": backend, "replicas": [1, 8]})
     config["backends"][backend]["device"] = device
-    (spec,) = probes_of(config, backend, expand(config, "one"))
+    (spec,) = probes_of(config_of(config), backend, expand(config_of(config), "one"))
     assert (spec.workload.name, spec.replicas) == ("fashion-conv", replicas)
     assert (spec.global_batch, spec.per_replica_batch) == (16, 16 // replicas)
 
@@ -119,7 +122,7 @@ def test_an_engine_that_drives_every_accelerator_is_probed_with_all(backend, dev
 @pytest.mark.parametrize("workload", CONFIG["workloads"])
 def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(workload):
     names = ["reference", *CONFIG["backends"]]
-    specs = {name: probe(CONFIG, workload, name) for name in names}
+    specs = {name: probe(config_of(), workload, name) for name in names}
     assert len({spec.name.rsplit(".", 1)[1] for spec in specs.values()}) == len(names)
     reference = specs["reference"]
     assert reference.backend == Backend("reference", "reference", "whole", "cpu")
@@ -143,7 +146,7 @@ def repeats_of(repeats: int = 6, seed: int = 0) -> list[list[str]]:
     """The backends of each repeat of the experiment `one_device`, in the order of its schedule."""
     config = copy.deepcopy(CONFIG)
     config["experiments"] = {"own": {**config["experiments"]["one_device"], "repeats": repeats}}
-    specs = {spec.name: spec for spec in expand(config, "own")}
+    specs = {spec.name: spec for spec in expand(config_of(config), "own")}
     ordered = [specs[run] for run in schedule({"own": list(specs.values())}, seed)["own"]]
     parts = groupby(ordered, key=lambda spec: spec.seed)
     return [[spec.backend.name for spec in part] for _, part in parts]
@@ -221,7 +224,7 @@ def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(de
     for section, name in default.names(kind):
         exhibit = default.exhibits[kind][name]
         read = {each: default.reads[each](section) for each in exhibit.reads}
-        beside = default.sections[section].get("published", "")
+        beside = default.sections[section].published
         assert all(files for each, files in read.items() if each != "published" or beside)
         assert {*chain(*read.values())} <= {*default.read_by(section)}
         drawing = default.drawing(section)
@@ -246,7 +249,7 @@ def test_an_experiment_with_the_name_of_a_section_is_refused():
 
 def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
     plan = with_exhibits(FIGURES, "mirrored_mobilenet", ["pie", "epoch_time"], records_only=True)
-    assert plan.sections["mirrored_mobilenet"][FIGURES] == ["epoch_time"]
+    assert plan.sections["mirrored_mobilenet"].figures == ["epoch_time"]
     assert "left out of mirrored_mobilenet, no such figures here: pie" in plan.notices
 
 

@@ -14,6 +14,7 @@ from workspace import (
     CONFIG,
     ROOT,
     call,
+    config_of,
     error_in,
     refused,
     refusing,
@@ -56,8 +57,7 @@ def read() -> dict[str, Exhibit]:
     """What the workflow reads of my_question.yaml before it runs anything: the rows of figures."""
     config = configured()
     plugins.use(config["plugins"])
-    validate(config)
-    narrow(config)
+    narrow(validate(config))
     return rows("figures", ("runs", "epochs"))
 
 
@@ -71,7 +71,7 @@ def edit(name: str, old: str, new: str) -> None:
 # What is edited, (file, old, new), and the words of the message.
 MISTAKES = [
     (QUESTION, "[my_folder]", "[my_foldr]", "there is no folder 'my_foldr'"),
-    (QUESTION, "only: [my_question]", "only: [mine]", "only: there is no experiment 'mine'; known"),
+    (QUESTION, "only: [my_question]", "only: [mine]", "only: there is no 'mine'; known are"),
     (TOML, '"one worker"', '"one wrker"', TOML, "Invalid enum value 'one wrker'"),
     (TOML, "engines.my_numpy", "engines.mine", ENGINE, "[engines.my_numpy]"),
     (TOML, "[engines", "engines", TOML, "line 2"),
@@ -137,7 +137,9 @@ def spec_of(backend: str) -> Spec:
     config["workloads"]["my-digits"] |= {"dataset": "fashion_mnist", "epochs": 1}
     config["experiments"]["my_question"] |= {"repeats": 1, "steps_per_epoch": 2}
     plugins.use(config["plugins"])
-    return next(spec for spec in expand(config, "my_question") if spec.backend.name == backend)
+    return next(
+        spec for spec in expand(config_of(config), "my_question") if spec.backend.name == backend
+    )
 
 
 TRACEBACK = "the traceback is in "

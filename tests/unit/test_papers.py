@@ -62,7 +62,7 @@ def whole(**changes) -> dict:
 def test_a_number_is_read_with_what_its_system_did(mine):
     found = read_paper(mine).published["mine"]
     accuracy, loss, *_ = found.rows
-    assert (accuracy.metric, accuracy.epoch, accuracy.final) == ("test_accuracy", 3, True)
+    assert (accuracy.metric, accuracy.epoch, accuracy.final) == ("test_accuracy", 3, "yes")
     assert (accuracy.printed, accuracy.decimals) == ("0.900", 3)
     assert (loss.printed, loss.decimals, loss.epoch) == ("0.25 nats", 2, 2)
 
@@ -111,10 +111,10 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         ("paper.yaml", "replicas: 1}}", "replica: 1}}", ["numbers.mine.systems.my laptop", "replicas"]),
         ("paper.yaml", "my laptop:", "your laptop:", ["line 2", "'my laptop'", "systems"]),
         ("paper.yaml", "numbers:\n", "numbers:\n  other: {}\n", ["numbers.other", "no row"]),
-        ("numbers.csv", ",value,", ",number,", ["column 'number'", "value"]),
+        ("numbers.csv", ",value,", ",number,", ["'number' was unexpected", "value"]),
         ("numbers.csv", "0.25,,nats", "0.25,1,nats", ["line 3", "more than 1 decimals"]),
         ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
-        ("numbers.csv", "0.9,3", "90,3", ["line 2", "test_accuracy 90 is no fraction"]),
+        ("numbers.csv", "0.9,3", "90,3", ["line 2", "test_accuracy, 90, is no fraction"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),

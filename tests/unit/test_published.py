@@ -41,7 +41,7 @@ def accuracy(values, spreads=SPREAD, **options):
 
 def test_published_rows_by_hand():
     """The end, a bound, a batch of replicas; numbers that are easily mistyped."""
-    assert [row.final for row in of(CONV)[0]] == [False] * 15 + [True] * 2
+    assert [bool(row.final) for row in of(CONV)[0]] == [False] * 15 + [True] * 2
     row, evidence = row_of(CNN, "test_accuracy"), of(CNN)[1]
     assert (row.bound, row.printed, row.global_batch) == ("lower", "over 0.89", None)
     assert evidence.protocols[row.system].batch_of(row) == 8 * 128
@@ -173,7 +173,10 @@ def test_a_run_that_differs_may_be_explained_by_a_second_workload(second, verdic
 def test_published_runs_of_one_program_are_compared_as_a_sample():
     row, evidence = row_of(CONV, "test_accuracy"), of(CONV)[1]
     people, values = ["Ann", "Bob", "Cy"], ["0.8861", "0.8862", "0.8863"]
-    rows = [replace(row, system=who, value=text) for who, text in zip(people, values, strict=True)]
+    rows = [
+        structs.replace(row, system=who, value=text)
+        for who, text in zip(people, values, strict=True)
+    ]
     protocol = evidence.protocols[row.system]
     evidence = replace(evidence, protocols=dict.fromkeys(people, protocol))
     found = compared(rows, evidence, with_accuracy([0.884, 0.885, 0.886]))

@@ -17,7 +17,8 @@ from paragone.analysis import tidy
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import end_process
 from paragone.base.typed_json import of_option, read
-from paragone.config.numbers import numbers_of, read_numbers
+from paragone.config.numbers import numbers_of
+from paragone.config.papers import read_paper
 from paragone.reporting import style, text_tables
 
 
@@ -54,7 +55,9 @@ def _published(
     folders: list[Path], systems: list[tuple[str, str, str]], compiled: list[Compilation]
 ) -> pd.DataFrame:
     tables = []
-    numbers = {name: entry for folder in folders for name, entry in read_numbers(folder).items()}
+    numbers = {
+        name: entry for folder in folders for name, entry in read_paper(folder).published.items()
+    }
     for experiment, system, target in systems:
         table = numbers_of(numbers, experiment, "ahead_of_time.published")
         if (protocol := table.protocols.get(system)) is None:

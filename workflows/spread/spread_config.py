@@ -13,6 +13,7 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 from paragone.base.errors import UserError
 from paragone.config.papers import Paper, papers_of
 from paragone.config.read import merged, read
+from paragone.config.schema import Config
 
 SEEDS = 20  # runs of each workload by default
 FEWEST = 3  # `FEWEST_RUNS` of analysis/prediction.py, which imports pandas
@@ -78,11 +79,11 @@ def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
     return rows
 
 
-def what_it_takes(config: dict[str, Any], workloads: dict[str, Any]) -> list[str]:
+def what_it_takes(config: Config) -> list[str]:
     """A sentence per workload on the runs that are trained."""
     return [
-        f"{block['title']}: {block['repeats']} runs of {(name := row['workload'])} on {row['backend']}, "
-        f"{workloads[name]['epochs']} epochs each"
-        for block in config["experiments"].values()
-        for row in block["matrix"]
+        f"{block.title}: {block.repeats} runs of {row.workload} on {row.backend}, "
+        f"{config.workloads[row.workload].epochs} epochs each"
+        for block in config.experiments.values()
+        for row in block.matrix
     ]

@@ -140,9 +140,8 @@ def _data(record: RunRecord) -> Iterator[Breach]:
     if record.data is None:
         return
     workload, data = record.spec.workload, record.data
-    requested = {"train_examples": workload.train_examples}
-    requested["test_examples"] = workload.evaluation.first if workload.evaluation else None
-    for key, count in requested.items():
+    tested = workload.evaluation.first if workload.evaluation else 0
+    for key, count in (("train_examples", workload.train_examples), ("test_examples", tested)):
         if count and count > getattr(data, key):
             text = f"{getattr(data, key)}, {count} were asked for"
             yield Breach("examples", f"data.{key}", text)

@@ -19,18 +19,18 @@ SPLITS = ("train", "test")
 _BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address", "mirror")
 
 
-def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    """Return the block of a data set; for `tfds/<builder>` a block of defaults.
+def block_of(datasets: dict[str, dict[str, Any]], name: str, where: str) -> dict[str, Any]:
+    """Return one of the blocks by name; for `tfds/<builder>` a block of defaults.
 
     Raises `UserError` naming the key, `where`, for an unknown name.
     """
-    if name in config["datasets"]:
-        return config["datasets"][name]
+    if name in datasets:
+        return datasets[name]
     form, _, builder = name.partition("/")
     if form == TFDS and builder:
         return {"form": TFDS, "builder": builder}
     raise UserError(
-        f"{where}: there is no data set {name!r}; known are {', '.join(config['datasets'])}, and "
+        f"{where}: there is no data set {name!r}; known are {', '.join(datasets)}, and "
         f"{TFDS}/<builder> for any builder of TensorFlow Datasets"
     )
 

@@ -6,10 +6,10 @@ tables in `figures` and `tables`.
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -25,6 +25,9 @@ Spread = Literal["one worker", "one replica each", "several workers"]
 # replica's part, and the mean over replicas; each replica's part, and the statistics of the first replica.
 WHOLE, MEAN, FIRST = "whole", "mean", "first"
 BatchNorm = Literal["whole", "mean", "first"]
+
+# Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
+FIRST_STEPS = 2
 
 DECLARATIONS = "plugin.toml"
 
@@ -123,7 +126,7 @@ ENGINES = {
 }
 
 # The project's learn every task.
-ENGINES = {name: structs.replace(row, tasks=tuple(KINDS)) for name, row in ENGINES.items()}
+ENGINES = {name: replace(row, tasks=tuple(KINDS)) for name, row in ENGINES.items()}
 
 
 def declared_by(folder: Path) -> Declarations:
@@ -163,6 +166,31 @@ def least_input(model: str) -> tuple[int, ...]:
     return next((row.least for row in models if row), ())
 
 
+def first_steps(run: Spec) -> Spec | None:
+    """What the reference computes of a run's first steps; the same for all runs that must agree.
+
+    None for a run with dropout: its framework draws the masks.
+    """
+    if run.workload.dropout:
+        return None
+    steps = FIRST_STEPS * run.workload.accumulated
+    split = engine_named(run.backend.engine).batch_norm if run.replicas > 1 else WHOLE
+    replicas = 1 if split == WHOLE else run.replicas
+    return replace(
+        run,
+        workload=replace(run.workload, target=None),
+        tuning=Tuned(),
+        backend=Backend("reference", "reference", split, "cpu"),
+        replicas=replicas,
+        workers=1,
+        per_replica_batch=run.global_batch // replicas,
+        epochs=run.epochs if run.workload.learning_rate.schedule else 1,  # its rates depend on them
+        steps_per_epoch=min(steps, run.steps_per_epoch or steps),
+        # Of what it costs; the steps themselves are in double precision.
+        precision="float32" if run.precision == "float64" else run.precision,
+    )
+
+
 def is_here(engine: str) -> bool:
     """Whether the project or a plugin has an engine."""
     return plugins.file_of(f"engines/{engine}.py") is not None
@@ -178,20 +206,18 @@ def check_strategy(backend: Backend) -> None:
         )
 
 
-def check_backend(name: str, block: dict[str, Any]) -> None:
-    """Raise `UserError` naming the key for what the engine of a backend cannot do.
-
-    `block`: of the config.
-    """
-    backend, tuned = Backend.of(name, block), msgspec.convert(block.get("tuned", {}), Tuned)
-    where = f"backends.{name}"
+def check_backend(backend: Backend, tuned: Tuned | None) -> None:
+    """Raise `UserError` naming the key for what the engine of a backend cannot do."""
+    where = f"backends.{backend.name}"
     engine = engine_named(backend.engine)
     if backend.feed not in engine.feeds:
         raise UserError(
             f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
         )
     check_strategy(backend)
-    if "tuned" in block and tuned == Tuned():
+    if tuned is None:
+        return
+    if tuned == Tuned():
         raise UserError(f"{where}.tuned: is empty; add variables or options, or leave it out")
     for option in tuned.options:
         if option not in engine.tuned:

@@ -1,19 +1,20 @@
 """From the config to the runs: every experiment's matrix, expanded and checked.
 
-Standard library only: the Snakefile imports this module at parse time.
+The Snakefile imports this module at parse time: no framework, no NumPy.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import UNSET
+from msgspec.structs import asdict, replace
 
 from paragone.base.digests import canonical
 from paragone.base.errors import UserError
-from paragone.base.typed_json import typed
+from paragone.base.typed_json import ABSENT, typed
 from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
@@ -22,44 +23,50 @@ from paragone.config.engines import (
     engine_named,
     is_here,
 )
-from paragone.config.run_spec import AS_INSTALLED, BATCHES, TUNED, Backend, Spec, Tuned
+from paragone.config.run_spec import (
+    AS_INSTALLED,
+    BATCHES,
+    TUNED,
+    Backend,
+    Spec,
+    Tuned,
+    Workload,
+    WorkloadKeys,
+)
 from paragone.config.schedules import LearningRate
+from paragone.config.schema import (
+    BATCH_SIZES,
+    BackendBlock,
+    Config,
+    Experiment,
+    MatrixRow,
+    WorkloadBlock,
+)
 
 # What the parity gate compares with.
-REFERENCE = {
-    "engine": "reference",
-    "strategy": WHOLE,
-    "device": "cpu",
-    "environment": "torch",
-}
-PROBE: dict[str, Any] = {
-    "global_batch": 16,
-    "epochs": 3,
-    "steps_per_epoch": 2,
-}
-# Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
-FIRST_STEPS = 2
+REFERENCE = BackendBlock(
+    engine="reference", strategy=WHOLE, device="cpu", environment="torch", label="", color=""
+)
+PROBE_BATCH, PROBE_EPOCHS, PROBE_STEPS = 16, 3, 2
 
-# The two names of a batch size in the config; a block gives one of them.
-BATCH_SIZES = ("global_batch", "per_replica_batch")
-# Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
+# Keys of a workload that an experiment, or a row of its matrix, may set otherwise.
 OVERRIDES = (*BATCH_SIZES, "epochs", "steps_per_epoch", "train_examples", "precision", "target")
 
 
-def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
+def expand(config: Config, experiment: str) -> list[Spec]:
     """The runs of an experiment, repeats outermost.
 
     Raises `UserError` naming the key if a name is unknown or a batch does not divide.
     """
-    block = config["experiments"][experiment]
-    key = f"experiments.{experiment}"
+    block = config.experiments[experiment]
     runs = []
-    for repeat in range(block.get("repeats", 1)):
-        for row, cell in enumerate(block["matrix"]):
-            for choice in _choices(cell):
-                where = f"{key}.matrix[{row}]"
-                seed = config["seed"] + repeat
-                runs.append(spec_of(config, replaced(block, choice), where, seed))
+    for repeat in range(block.repeats):
+        repeated = replace(config, seed=config.seed + repeat)
+        for number, row in enumerate(block.matrix):
+            where = f"experiments.{experiment}.matrix[{number}]"
+            for cell in cells(row):
+                workload = cell.workload or block.workload
+                runs.append(spec_of(repeated, workload, cell, where, block))
                 _check_steps(runs[-1], where)
     return list({spec.name: spec for spec in runs}.values())
 
@@ -81,17 +88,17 @@ class Question:
         return max(spec.gpus or 0 for spec in self.variants) or None
 
 
-def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> list[Question]:
+def timed_in_turn(config: Config, experiment: str, runs: list[Spec]) -> list[Question]:
     """What the contests of an experiment decide: each group of its cells that can be compared.
 
     Every contest takes the specifications of the first repeat: a seed does not change a speed.
     """
-    number = config["experiments"][experiment].get("contests", 0)
+    number = config.experiments[experiment].contests
     groups: dict[tuple[str, int], list[Spec]] = {}
     for spec in runs:
-        if number and spec.seed == config["seed"]:
+        if number and spec.seed == config.seed:
             groups.setdefault((spec.workload.name, spec.global_batch), []).append(spec)
-    lengths = {**config["contest"], "contests": number}
+    lengths = {**asdict(config.contest), "contests": number}
     questions = []
     for (workload, batch), variants in groups.items():
         text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])
@@ -109,81 +116,57 @@ def _check_steps(run: Spec, where: str) -> None:
             raise UserError(f"{where}: {error}") from error
 
 
-def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1) -> Spec:
+def probe(config: Config, workload: str, backend: str, replicas: int = 1) -> Spec:
     """The short run that the parity gate compares; `reference` is a backend too.
 
     Its learning rate changes within it where that of the workload changes. In double precision unless the
     backend's `parity` says otherwise: what remains of a deviation is then a difference of method, not of
     rounding.
     """
-    config = with_reference(config)
-    precision = config["backends"][backend].get("parity", "float64")
-    choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
-    choice |= {"replicas": replicas}
-    spec = spec_of(config, choice, "parity", config["seed"])
+    config = replace(config, backends=with_reference(config.backends))
+    cell = MatrixRow(
+        backend=backend,
+        replicas=replicas,
+        global_batch=PROBE_BATCH,
+        epochs=PROBE_EPOCHS,
+        steps_per_epoch=PROBE_STEPS,
+        precision=config.backends[backend].parity,
+    )
+    spec = spec_of(config, workload, cell, "parity")
     several = spec.workload.accumulated
     if several == 2:  # a checkpoint must hold gradients of an unfinished update
         spec = replace(spec, epochs=spec.epochs + 1)
-    steps = PROBE["steps_per_epoch"] if several == 1 else several + 1  # not only whole updates
+    steps = PROBE_STEPS if several == 1 else several + 1  # not only whole updates
     learning_rate = shortened(spec.workload.learning_rate, spec.epochs, steps)
     return replace(
         spec,
         workload=replace(spec.workload, learning_rate=learning_rate, target=None),
         # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
-        backend=_fed_as_usual(spec.backend),
+        backend=replace(spec.backend, feed=BATCHES),
         steps_per_epoch=steps,
         least_evaluation_batch=spec.global_batch,
     )
 
 
-def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> list[Spec]:
+def probes_of(config: Config, backend: str, runs: Iterable[Spec]) -> list[Spec]:
     """`probe` of each workload that a backend trains in some run; of every one for the reference.
 
     With one replica, unless an engine drives every accelerator: then with the most that its runs have, if
     the probe's batch divides by it (else it has one, and cannot run).
     """
     specs = [spec for spec in runs if backend in (spec.backend.name, "reference")]
-    block = with_reference(config)["backends"][backend]
+    block = with_reference(config.backends)[backend]
     replicas = 1
-    if (
-        block["device"] != "cpu"
-        and is_here(block["engine"])
-        and engine_named(block["engine"]).drives_all
-    ):
+    if block.device != "cpu" and is_here(block.engine) and engine_named(block.engine).drives_all:
         most = max(spec.replicas for spec in specs)
-        replicas = most if PROBE["global_batch"] % most == 0 else 1
+        replicas = most if PROBE_BATCH % most == 0 else 1
     workloads = sorted({spec.workload.name for spec in specs})
     return [probe(config, workload, backend, replicas) for workload in workloads]
 
 
-def first_steps(run: Spec) -> Spec | None:
-    """What the reference computes of a run's first steps; the same for all runs that must agree.
-
-    None for a run with dropout: its framework draws the masks.
-    """
-    if run.workload.dropout:
-        return None
-    steps = FIRST_STEPS * run.workload.accumulated
-    split = engine_named(run.backend.engine).batch_norm if run.replicas > 1 else WHOLE
-    replicas = 1 if split == WHOLE else run.replicas
-    return replace(
-        run,
-        workload=replace(run.workload, target=None),
-        tuning=Tuned(),
-        backend=Backend("reference", "reference", split, "cpu"),
-        replicas=replicas,
-        workers=1,
-        per_replica_batch=run.global_batch // replicas,
-        epochs=run.epochs if run.workload.learning_rate.schedule else 1,  # its rates depend on them
-        steps_per_epoch=min(steps, run.steps_per_epoch or steps),
-        # Of what it costs; the steps themselves are in double precision.
-        precision="float32" if run.precision == "float64" else run.precision,
-    )
-
-
-def with_reference(config: dict[str, Any]) -> dict[str, Any]:
-    """The config with the parity gate's reference among its backends."""
-    return {**config, "backends": {"reference": REFERENCE, **config["backends"]}}
+def with_reference(backends: dict[str, BackendBlock]) -> dict[str, BackendBlock]:
+    """The backends with the parity gate's reference among them."""
+    return {"reference": REFERENCE, **backends}
 
 
 def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
@@ -205,100 +188,100 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
     return replace(rate, warmup=warmup, schedule=schedule, decay=decay)
 
 
-def named_backend(config: dict[str, Any], name: str, where: str) -> Backend:
-    """A backend of the config. Raises `UserError` naming the key for an unknown name."""
-    return Backend.of(name, config["backends"][known_name(config["backends"], name, where)])
+def cells(row: MatrixRow) -> list[MatrixRow]:
+    """The cells of a row: every combination of the values that it lists."""
+    lists = {key: value for key, value in asdict(row).items() if isinstance(value, list)}
+    return [
+        replace(row, **dict(zip(lists, choice, strict=True))) for choice in product(*lists.values())
+    ]
 
 
-def _fed_as_usual(backend: Backend) -> Backend:
-    return replace(backend, feed=BATCHES)
-
-
-def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every combination of the values that a matrix row lists."""
-    values = [value if isinstance(value, list) else [value] for value in cell.values()]
-    return [dict(zip(cell, choice, strict=True)) for choice in product(*values)]
-
-
-def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int) -> Spec:
-    """The specification of one choice of workload, backend, replicas and what it sets otherwise.
+def spec_of(
+    config: Config, name: str, cell: MatrixRow, where: str, experiment: Experiment | None = None
+) -> Spec:
+    """The specification of a cell that trains the workload `name`, in a matrix of an experiment or outside.
 
     Raises `UserError` naming the key, which `where` begins.
     """
-    name = known_name(config["workloads"], choice["workload"], f"{where}.workload")
-    backend = named_backend(config, choice["backend"], f"{where}.backend")
-    overrides = {key: choice[key] for key in OVERRIDES if key in choice}
-    workload = replaced(config["workloads"][name], overrides, {"name": name})
-    global_batch, per_replica_batch = _batch_sizes(workload, choice["replicas"], where)
+    workload = config.workloads[known_name(config.workloads, name, f"{where}.workload")]
+    backend = named_backend(config, str(cell.backend), f"{where}.backend")
+    replicas: Any = cell.replicas  # one number: of a row a cell has no list
+    values = _overridden(workload, *([experiment] if experiment else []), cell)
+    keys = {key: getattr(workload, key) for key in WorkloadKeys.__struct_fields__}
+    keys |= {key: values.pop(key) for key in ("train_examples", "target")}
     try:
-        choices = {
-            "global_batch": global_batch,
-            "per_replica_batch": per_replica_batch,
-            "epochs": workload.pop("epochs"),
-            "steps_per_epoch": workload.pop("steps_per_epoch", None),
-            "precision": workload.pop("precision", "float32"),
-            "workload": workload,
-            "backend": backend,
-            "replicas": choice["replicas"],
-            "workers": _workers(choice, backend, where),
-            "seed": seed,
-            "deterministic": config["deterministic"],
-            "tuning": _tuning(config, choice, where),
-        }
-        spec = typed(Spec, choices)
-    except ValueError as error:  # a count beyond what counts can be
+        spec = Spec(
+            workload=Workload(name=name, **keys),
+            backend=backend,
+            replicas=replicas,
+            workers=_workers(cell, backend, where),
+            seed=config.seed,
+            deterministic=config.deterministic,
+            tuning=_tuning(config, cell, where),
+            **_with_both_batch_sizes(values, replicas, where),
+        )
+        spec = typed(Spec, spec)
+    except ValueError as error:  # a count beyond what counts can be, or a target of another task
         raise UserError(f"{where}: {error}") from error
     check_workload(spec, where)
     return spec
 
 
-def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[str, Any]:
-    """The backend's block `tuned` where the row of the matrix asks for it, else nothing."""
-    if choice.get("tuning", AS_INSTALLED) != TUNED:
-        return {}
-    backend = choice["backend"]
-    if "tuned" not in config["backends"][backend]:
-        raise UserError(
-            f"{where}.tuning: nothing is tuned in backends.{backend}; give it a block `tuned`"
-        )
-    return config["backends"][backend]["tuned"]
-
-
-def replaced(block: dict[str, Any], *overrides: dict[str, Any]) -> dict[str, Any]:
-    """`block` with the keys of each of `overrides`; a later one wins.
+def _overridden(*blocks: WorkloadBlock | Experiment | MatrixRow) -> dict[str, Any]:
+    """The values of `OVERRIDES`, each of the last block that sets it.
 
     This is the precedence of the config: a cell of a matrix, then its experiment, then its workload. A batch
-    size has two names: an override that gives either replaces both.
+    size has two names: a block that gives either replaces both.
     """
-    merged = dict(block)
-    for override in overrides:
-        if any(key in override for key in BATCH_SIZES):
-            merged = {key: value for key, value in merged.items() if key not in BATCH_SIZES}
-        merged |= override
-    return merged
+    values: dict[str, Any] = dict.fromkeys(OVERRIDES)
+    for block in blocks:
+        if any(getattr(block, key) for key in BATCH_SIZES):
+            values |= dict.fromkeys(BATCH_SIZES)
+        for key in OVERRIDES:
+            value = getattr(block, key, ABSENT)
+            # Null is a value of steps_per_epoch: all batches.
+            if value not in (ABSENT, UNSET) or (key == "steps_per_epoch" and value is None):
+                values[key] = value
+    return values
 
 
-def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[int, int]:
-    """Take the batch size out of a workload: examples of a step over all replicas, and of each replica."""
-    if (per_replica := workload.pop("per_replica_batch", None)) is not None:
-        return per_replica * replicas, per_replica
-    total = workload.pop("global_batch")
-    if total % replicas:
+def named_backend(config: Config, name: str, where: str) -> Backend:
+    """A backend of the config. Raises `UserError` naming the key for an unknown name."""
+    return config.backends[known_name(config.backends, name, where)].backend(name)
+
+
+def _tuning(config: Config, cell: MatrixRow, where: str) -> Tuned:
+    """The backend's block `tuned` where the row of the matrix asks for it, else nothing."""
+    if (cell.tuning or AS_INSTALLED) != TUNED:
+        return Tuned()
+    tuned = config.backends[str(cell.backend)].tuned
+    if tuned is None:
+        raise UserError(
+            f"{where}.tuning: nothing is tuned in backends.{cell.backend}; give it a block `tuned`"
+        )
+    return tuned
+
+
+def _with_both_batch_sizes(values: dict[str, Any], replicas: int, where: str) -> dict[str, Any]:
+    """The values with the batch size that is not given, over all replicas or of each."""
+    total, per_replica = (values[key] for key in BATCH_SIZES)
+    if total and total % replicas:
         raise UserError(
             f"{where}: a global batch of {total} does not divide over {replicas} "
             "replicas; choose a multiple"
         )
-    return total, total // replicas
+    sizes = (total or per_replica * replicas, per_replica or total // replicas)
+    return values | dict(zip(BATCH_SIZES, sizes, strict=True))
 
 
-def _workers(choice: dict[str, Any], backend: Backend, where: str) -> int:
+def _workers(cell: MatrixRow, backend: Backend, where: str) -> int:
     """The row's `workers`; else one, or one per replica where the strategy needs several."""
-    replicas = choice["replicas"]
+    replicas: Any = cell.replicas
     strategies = engine_named(backend.engine).strategies if is_here(backend.engine) else {}
     if backend.strategy not in strategies:  # of records alone; else the config was refused
-        return choice.get("workers", 1)
+        return cell.workers or 1
     spread = strategies[backend.strategy]
-    workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
+    workers = cell.workers or (1 if spread == ONE_WORKER else replicas)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
     if replicas % workers or not allowed.get(spread, True):
         raise UserError(
@@ -308,14 +291,14 @@ def _workers(choice: dict[str, Any], backend: Backend, where: str) -> int:
     return workers
 
 
-def known_name(blocks: dict[str, Any], name: str, where: str) -> str:
+def known_name(blocks: Mapping[str, Any], name: str, where: str) -> str:
     """The name of one of these blocks. Raises `UserError` naming the key, `where`, for another."""
     if name not in blocks:
         raise UserError(f"{where}: there is no {name!r}; known are {', '.join(blocks)}")
     return name
 
 
-def products(config: dict[str, Any]) -> dict[str, Backend]:
+def products(config: Config) -> dict[str, Backend]:
     """The backends by name whose products the block `matmul` asks for; `UserError` for an unknown name."""
-    names = config["matmul"]["backends"]
-    return {name: _fed_as_usual(named_backend(config, name, "matmul.backends")) for name in names}
+    backends = [named_backend(config, name, "matmul.backends") for name in config.matmul.backends]
+    return {backend.name: replace(backend, feed=BATCHES) for backend in backends}

@@ -1,12 +1,14 @@
 """A part of the config: the experiments that `only` names, the backends of `frameworks`.
 
-Standard library only: the Snakefile imports this module at parse time.
+The Snakefile imports this module at parse time.
 """
 
-from typing import Any
+from msgspec.structs import replace
 
 from paragone.base.errors import UserError
+from paragone.config.expand import known_name
 from paragone.config.run_spec import as_list
+from paragone.config.schema import Config, Experiment, MatrixRow
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
@@ -14,7 +16,7 @@ MULTIPLYING = ("tensorflow", "torch", "torch_xla", "jax")  # engines with matrix
 RELATIVE = "variants"  # the figure of everything relative to the baseline
 
 
-def narrow(config: dict[str, Any]) -> list[str]:
+def narrow(config: Config) -> list[str]:
     """Leave out, in place, what `only` or `frameworks` does not name, if they name any.
 
     Without the primary experiment, the first of `only` that is left, or of all, is primary; without the
@@ -22,10 +24,15 @@ def narrow(config: dict[str, Any]) -> list[str]:
     what `frameworks` has left out. Raises `UserError` for an unknown name, and for given runs, which are what
     they are.
     """
-    _to_experiments(config, config["only"])
-    if not config["frameworks"]:
+    if config.only:
+        names = {known_name(config.experiments, name, "only") for name in config.only}
+        config.experiments = {
+            name: block for name, block in config.experiments.items() if name in names
+        }
+        _choose_primary(config)
+    if not config.frameworks:
         return []
-    if isinstance(config["records_only"], dict):
+    if isinstance(config.records_only, dict):
         raise UserError("frameworks: given runs are drawn whole, as those of bundles; leave it out")
     return _to_frameworks(config)
 
@@ -36,72 +43,56 @@ def framework_of(environment: str) -> str | None:
     return max(frameworks, key=len, default=None)
 
 
-def _to_experiments(config: dict[str, Any], names: list[str]) -> None:
-    experiments = config["experiments"]
-    if not names:
-        return
-    for name in names:
-        if name not in experiments:
-            raise UserError(
-                f"only: there is no experiment {name!r}; known are {', '.join(experiments)}"
-            )
-    config["experiments"] = {name: block for name, block in experiments.items() if name in names}
-    if config["primary"]["experiment"] not in names:
-        config["primary"] = config["primary"] | {"experiment": names[0]}
+def _choose_primary(config: Config) -> None:
+    """Make another experiment primary where that one is left out."""
+    left = config.experiments
+    if config.primary.experiment not in left:
+        first = next(name for name in [*config.only, *left] if name in left)
+        config.primary = replace(config.primary, experiment=first)
 
 
-def _to_frameworks(config: dict[str, Any]) -> list[str]:
+def _to_frameworks(config: Config) -> list[str]:
     """Leave out the backends of other frameworks wherever they are named, and what is then without any."""
-    frameworks, experiments = config["frameworks"], config["experiments"]
+    experiments, frameworks = config.experiments, " or ".join(config.frameworks)
     absent = {
         name
-        for name, block in config["backends"].items()
-        if framework_of(block["environment"]) not in {None, *frameworks}
+        for name, block in config.backends.items()
+        if framework_of(block.environment) not in {None, *config.frameworks}
     }
-    matrices = {name: _without(absent, block["matrix"]) for name, block in experiments.items()}
-    left = {name: experiments[name] | {"matrix": rows} for name, rows in matrices.items() if rows}
+    matrices = {name: _without(absent, block.matrix) for name, block in experiments.items()}
+    left = {
+        name: replace(experiments[name], matrix=rows) for name, rows in matrices.items() if rows
+    }
     if not left:
         raise UserError(
-            f"frameworks: no experiment has a backend of {' or '.join(frameworks)}; name another framework"
+            f"frameworks: no experiment has a backend of {frameworks}; name another framework"
         )
-    config["experiments"] = left
-    _put_in_place(config, absent)
+    config.experiments = left
+    _choose_primary(config)
+    if config.baseline in absent:
+        drawn = {name: block for name, block in left.items() if RELATIVE in block.figures}
+        config.baseline = next(iter(_trained(drawn or left)))
+    # Shares of a peak need products.
+    multiplying = [name for name in config.matmul.backends if name not in absent]
+    possible = [name for name in _trained(left) if config.backends[name].engine in MULTIPLYING]
+    config.matmul = replace(config.matmul, backends=multiplying or possible[:1])
     sentences = {
-        f"not of {' or '.join(frameworks)}, as `frameworks` has it": absent
-        & {*_trained(experiments)},
+        f"not of {frameworks}, as `frameworks` has it": absent & {*_trained(experiments)},
         "experiments of which nothing is left": {*experiments} - {*left},
     }
     return [f"{', '.join(sorted(names))}: {why}." for why, names in sentences.items() if names]
 
 
-def _put_in_place(config: dict[str, Any], absent: set[str]) -> None:
-    """Another primary question, baseline, and backend of products, where theirs are left out."""
-    left, backends = config["experiments"], config["backends"]
-    if config["primary"]["experiment"] not in left:
-        first = next(name for name in [*config["only"], *left] if name in left)
-        config["primary"] = config["primary"] | {"experiment": first}
-    if config["baseline"] in absent:
-        drawn = {name: block for name, block in left.items() if RELATIVE in block["figures"]}
-        config["baseline"] = next(iter(_trained(drawn or left)))
-    # Shares of a peak need products.
-    multiplying = [name for name in config["matmul"]["backends"] if name not in absent]
-    possible = [name for name in _trained(left) if backends[name]["engine"] in MULTIPLYING]
-    config["matmul"] = config["matmul"] | {"backends": multiplying or possible[:1]}
-
-
-def _trained(experiments: dict[str, Any]) -> dict[str, None]:
+def _trained(experiments: dict[str, Experiment]) -> dict[str, None]:
     """The backends of experiments, in order."""
-    return dict.fromkeys(name for block in experiments.values() for name in _named(block["matrix"]))
+    rows = [row for block in experiments.values() for row in block.matrix]
+    return dict.fromkeys(name for row in rows for name in as_list(row.backend))
 
 
-def _without(absent: set[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _without(absent: set[str], rows: list[MatrixRow]) -> list[MatrixRow]:
     """Rows of a matrix without these backends; a row that has no other is left out."""
     kept = [
-        row | {"backend": [name for name in _named([row]) if name not in absent]} for row in rows
+        replace(row, backend=[name for name in as_list(row.backend) if name not in absent])
+        for row in rows
     ]
-    return [row for row in kept if row["backend"]]
-
-
-def _named(rows: list[dict[str, Any]]) -> list[str]:
-    """The backends that rows name."""
-    return [name for row in rows for name in as_list(row["backend"])]
+    return [row for row in kept if row.backend]

@@ -3,60 +3,77 @@
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import msgspec
-from msgspec import Meta, field
-from msgspec.structs import asdict
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict, replace
 
 from paragone.base.errors import UserError
-from paragone.config.read import read
-from paragone.config.schema import Closed, Count, Text
+from paragone.config.datasets import SPLITS
+from paragone.config.decode import decoded
+from paragone.config.schema import Closed, Count, Text, WorkloadBlock
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
-SPLITS = ("train", "test")
-Found = TypeVar("Found")
+Named = TypeVar("Named")
 _BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
 _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 _WHOLE = ("epoch", "decimals", "global_batch", "per_replica_batch")
-_NEEDED = ("experiment", "system", "metric", "value")
-_COLUMNS = ["experiment", "system", "workload", "metric", "split", "epoch", "final", "global_batch"]
-_COLUMNS += ["per_replica_batch", "value", "bound", "decimals", "unit", "condition", "note"]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"quantity": "metric"}
+):
     """One published number, a row of numbers.csv, and what the source says of it.
 
-    `metric`: with its split, as `test_accuracy`. `value` is as printed, with so many `decimals`; None
-    where nothing is known of them. `bound` is `LOWER` or `UPPER` where the source states a bound, else
-    empty. The number holds after `epoch`, which is the end of the run where `final`. The batch of a step is
-    stated over all replicas or per replica, or not at all. `condition` and `note` are prose for readers.
+    `quantity`: a metric, of one `split` where it is an outcome. `value` is as printed, with so many
+    `decimals`. `bound` is `LOWER` or `UPPER` where the source states a bound. The number holds after `epoch`,
+    which is the end of the run where it is `final`. The batch of a step is stated over all replicas or per
+    replica, or not at all. `condition` and `note` are prose for readers. A row that is no number raises
+    `ValueError`.
     """
 
-    metric: str
-    condition: str
-    system: str
-    value: str
-    unit: str = ""
-    note: str = ""
+    experiment: str = ""
+    system: Text
     workload: str = ""
-    bound: Literal["", "lower", "upper"] = ""
-    decimals: Annotated[int, Meta(ge=0, le=30)] | None = None
+    quantity: Text
+    split: Literal["", "train", "test"] = ""
     epoch: Count | None = None
-    final: bool = False
+    final: Literal["", "yes"] = ""
     global_batch: Count | None = None
     per_replica_batch: Count | None = None
+    value: str
+    bound: Literal["", "lower", "upper"] = ""
+    decimals: Annotated[int, Meta(ge=0, le=30)] = 0
+    unit: str = ""
+    condition: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not (value := _NUMBER.fullmatch(self.value)):
+            raise ValueError(f"value {self.value!r} is no number such as 0.8848")
+        if len(value[1] or "") > self.decimals:
+            raise ValueError(f"value {self.value} has more than {self.decimals} decimals")
+        if self.metric.endswith(("accuracy", "_f1")) and not 0 <= self.number <= 1:
+            raise ValueError(
+                f"value of {self.metric}, {self.value}, is no fraction; write 0.884 for 88.4 %"
+            )
+        if self.metric.endswith("_time") and self.unit not in _SECONDS:
+            raise ValueError(
+                f"unit {self.unit!r} of a time is none of {', '.join(_SECONDS)}; write the time in one"
+            )
+
+    @property
+    def metric(self) -> str:
+        """The quantity with its split, as `test_accuracy`."""
+        return f"{self.split}_{self.quantity}" if self.split else self.quantity
 
     @property
     def rounding(self) -> float:
         """Half a unit of the last printed digit: the published outcome is that near to `number`."""
-        decimals = len(self.value.partition(".")[2]) if self.decimals is None else self.decimals
-        return 0.5 * 10.0**-decimals
+        return 0.5 * 10.0**-self.decimals
 
     @property
     def number(self) -> float:
@@ -74,15 +91,10 @@ class Row:
         return self.metric.startswith(tuple(f"{split}_" for split in SPLITS))
 
     @property
-    def digits(self) -> str:
-        """The value with the digits that the source prints."""
-        return self.value if self.decimals is None else f"{self.number:.{self.decimals}f}"
-
-    @property
     def printed(self) -> str:
         """Value and unit, as the source states them."""
         unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
-        return f"{_BOUNDS[self.bound]}{self.digits}{unit}"
+        return f"{_BOUNDS[self.bound]}{self.number:.{self.decimals}f}{unit}"
 
 
 class System(Closed, kw_only=True):
@@ -142,8 +154,7 @@ class Numbers(Closed):
     flaws: list[Text] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Struct, frozen=True):
     """The numbers of one experiment of a paper: rows in file order, protocols by system, and the known flaws
     of the source."""
 
@@ -152,40 +163,39 @@ class Published:
     flaws: list[str]
 
 
-def read_numbers(folder: Path, blocks: dict[str, Any] | None = None) -> dict[str, Published]:
-    """The numbers of each experiment of a paper, whose file has these `blocks`, read if they are not given.
+def read_numbers(
+    folder: Path, numbers: dict[str, Numbers], workloads: dict[str, WorkloadBlock]
+) -> dict[str, Published]:
+    """The numbers of each experiment of a paper, whose file has these blocks.
 
     Raises `UserError` that names file, line and key.
     """
-    path = folder / NUMBERS
-    blocks = read(folder / FILE) if blocks is None else blocks
-    try:
-        numbers = msgspec.convert(blocks.get("numbers"), dict[str, Numbers])
-    except ValueError as error:
-        raise UserError(f"{folder / FILE}: numbers: {error}") from None
     published = {name: Published([], {}, block.flaws) for name, block in numbers.items()}
-    for line, cells in _lines(path):
-        where = f"{path}, line {line}"
-        if (name := cells.pop("experiment", "")) not in published:
+    for where, cells in _lines(folder / NUMBERS):
+        row = _row(cells, where, workloads)
+        if row.experiment not in published:
             raise UserError(
-                f"{where}: experiment {name!r} is not among `numbers` of {FILE}; add it there"
+                f"{where}: experiment {row.experiment!r} is not among `numbers` of {FILE}; add it there"
             )
-        row = _row(cells, where, blocks.get("workloads", {}))
-        published[name].rows.append(row)
-        if systems := numbers[name].systems:
-            _add_protocol(published[name].protocols, systems, row, where)
+        entry, systems = published[row.experiment], numbers[row.experiment].systems
+        entry.rows.append(row)
+        if systems:
+            _add_protocol(entry.protocols, systems, row, where)
     for name, entry in published.items():
-        for system, protocol in entry.protocols.items():
-            if (second := protocol.second_workload) and second not in blocks.get("workloads", {}):
+        where = f"{folder / FILE}: numbers.{name}"
+        if not entry.rows:
+            raise UserError(f"{where}: {NUMBERS} has no row of this experiment; add one")
+        for system, block in numbers[name].systems.items():
+            if system not in entry.protocols:
+                raise UserError(f"{where}.systems: {NUMBERS} has no row of {system!r}; correct it")
+            if (second := block.second_workload) and second not in workloads:
                 raise UserError(
-                    f"{folder / FILE}: numbers.{name}.systems.{system}.second_workload: {second!r} is none "
-                    f"of {', '.join(blocks.get('workloads', {}))}"
+                    f"{where}.systems.{system}.second_workload: {second!r} is none of {', '.join(workloads)}"
                 )
-        _check(f"{folder / FILE}: numbers.{name}", entry, numbers[name])
     return published
 
 
-def numbers_of(published: Mapping[str, Found], experiment: str, where: str) -> Found:
+def numbers_of(published: Mapping[str, Named], experiment: str, where: str) -> Named:
     """What is known under the name of an experiment. Raises `UserError` naming the key, `where`."""
     if experiment not in published:
         raise UserError(
@@ -209,72 +219,35 @@ def _add_protocol(
         )
 
 
-def _check(where: str, published: Published, numbers: Numbers) -> None:
-    """Raise `UserError` for what no row of numbers.csv has."""
-    if not published.rows:
-        raise UserError(f"{where}: {NUMBERS} has no row of this experiment; add one")
-    for system in numbers.systems:
-        if system not in published.protocols:
-            raise UserError(f"{where}.systems: {NUMBERS} has no row of {system!r}; correct it")
-
-
-def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file as what is not empty in them, each with the number of its line."""
+def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of a CSV file as what is not empty in them, each with its place: file and line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            columns = reader.fieldnames or []
-            for name in columns:
-                if name not in _COLUMNS:
-                    raise UserError(f"{path}: column {name!r} is none of {', '.join(_COLUMNS)}")
-            for name in _NEEDED:
-                if name not in columns:
-                    raise UserError(f"{path}: has no column {name!r}; add it")
             lines = []
             for cells in reader:
+                where = f"{path}, line {reader.line_num}"
                 if None in cells or None in cells.values():
-                    raise UserError(
-                        f"{path}, line {reader.line_num}: has not {len(columns)} cells, as the first line has"
-                    )
-                lines.append((reader.line_num, {key: cell for key, cell in cells.items() if cell}))
+                    width = len(reader.fieldnames or [])
+                    raise UserError(f"{where}: has not {width} cells, as the first line has")
+                lines.append((where, {key: cell for key, cell in cells.items() if cell}))
             return lines
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read as CSV in UTF-8 ({error})") from None
 
 
-def _row(cells: dict[str, str], where: str, workloads: dict[str, Any]) -> Row:
+def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock]) -> Row:
     """A row from the cells of a line that are not empty; a final number is of the workload's last epoch."""
-    for name in _NEEDED[1:]:
-        if name not in cells:
-            raise UserError(f"{where}: has no {name}; add it")
-    if not (value := _NUMBER.fullmatch(cells["value"])):
-        raise UserError(f"{where}: value {cells['value']!r} is no number such as 0.8848")
-    if (workload := cells.get("workload", "")) and workload not in workloads:
-        raise UserError(
-            f"{where}: workload {workload!r} is none of {FILE}, which has {', '.join(workloads)}"
-        )
-    if (split := cells.pop("split", "")) and split not in SPLITS:
-        raise UserError(f"{where}: split {split!r} is none of {', '.join(SPLITS)}")
-    if (final := cells.pop("final", "")) not in ("", "yes"):
-        raise UserError(f"{where}: final {final!r} is not yes; leave it empty, or write yes")
     for name in _WHOLE:
         if not cells.get(name, "0").isdecimal():
             raise UserError(f"{where}: {name} {cells[name]!r} is no whole number")
-    printed = len(value[1] or "")
-    keys: dict[str, Any] = {"condition": "", "decimals": printed, "final": bool(final), **cells}
-    keys["metric"] = f"{split}_{cells['metric']}" if split else cells["metric"]
-    if final and workload:
-        keys.setdefault("epoch", workloads[workload]["epochs"])
-    try:
-        row = msgspec.convert(keys, Row, strict=False)
-    except ValueError as error:
-        raise UserError(f"{where}: {error}") from None
-    if row.decimals is not None and row.decimals < printed:
-        raise UserError(f"{where}: value {row.value} has more than {row.decimals} decimals")
-    if row.metric.endswith(("accuracy", "_f1")) and not 0 <= row.number <= 1:
-        raise UserError(f"{where}: {row.metric} {row.value} is no fraction; write 0.884 for 88.4 %")
-    if row.metric.endswith("_time") and row.unit not in _SECONDS:
+    printed = len(cells.get("value", "").partition(".")[2])
+    whole = {name: int(cells[name]) for name in _WHOLE if name in cells}
+    row: Row = decoded({"decimals": printed, **cells, **whole}, Row, where)
+    if row.workload and row.workload not in workloads:
         raise UserError(
-            f"{where}: unit {row.unit!r} of a time is none of {', '.join(_SECONDS)}; write the time in one"
+            f"{where}: workload {row.workload!r} is none of {FILE}, which has {', '.join(workloads)}"
         )
+    if row.final and row.workload and row.epoch is None:
+        row = replace(row, epoch=workloads[row.workload].epochs)
     return row

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import field
 
 from paragone.base.errors import UserError
+from paragone.config.decode import decoded
 from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
 from paragone.config.read import merged, read
 from paragone.config.schema import (
     Closed,
-    DatasetBlock,
     Experiment,
     Margin,
     Name,
@@ -27,7 +27,7 @@ from paragone.config.schema import (
     Word,
     WorkloadBlock,
 )
-from paragone.config.validate import check, check_blocks
+from paragone.config.validate import check_blocks
 
 # Of blocks that papers and configs have.
 KINDS = ("datasets", "workloads", "experiments", "margins")
@@ -50,7 +50,7 @@ class Source(Closed, kw_only=True):
     title: Text
     where: Text
     plugins: list[Text] = field(default_factory=list)
-    datasets: dict[Word, DatasetBlock] = field(default_factory=dict)
+    datasets: dict[Word, dict[str, Any]] = field(default_factory=dict)
     workloads: dict[Name, WorkloadBlock] = field(default_factory=dict)
     experiments: dict[Word, Experiment] = field(default_factory=dict)
     margins: dict[str, Margin] = field(default_factory=dict)
@@ -81,10 +81,9 @@ def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[
 
     Raises `UserError` that names file and key.
     """
-    check(config, dict[str, Any], "config")
-    check(config.get("papers", []), list[Text], "papers")
+    names = decoded(config.get("papers", []), list[Text], "papers")
     folders = {path.parent.name: path.parent for path in sorted(project.glob(f"papers/*/{FILE}"))}
-    chosen = dict.fromkeys(_folder(name, folders).resolve() for name in config.get("papers", []))
+    chosen = dict.fromkeys(_folder(name, folders).resolve() for name in names)
     unnamed = [folder.resolve() for folder in folders.values() if folder.resolve() not in chosen]
     read_all = [
         [read_paper(Path(os.path.relpath(folder))) for folder in some] for some in (chosen, unnamed)
@@ -100,14 +99,13 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     the config with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
     chosen, unnamed = papers_of(config, project)
-    check(config.setdefault("plugins", []), list[Text], "plugins")
-    check(config.get("margins"), dict[str, Any], "margins")
-    check(config.get("reduced"), Reduced | None, "reduced")
+    plugins = decoded(config.setdefault("plugins", []), list[Text], "plugins")
+    decoded(config.get("reduced"), Reduced | None, "reduced")
     for paper in (*chosen, *unnamed):
         paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]
-        config["plugins"] += [path for path in paths if path not in config["plugins"]]
+        config["plugins"] = plugins = [*dict.fromkeys([*plugins, *paths])]
     for key in KINDS:
-        check(config.setdefault(key, {}), dict[str, Any], key)
+        decoded(config.setdefault(key, {}), dict[str, Any], key)
         published = {
             name: block
             for paper in (*chosen, *unnamed)
@@ -137,15 +135,15 @@ def read_paper(folder: Path) -> Paper:
     file = folder / FILE
     blocks = read(file)
     try:
-        check(blocks, Source)
-        blocks = {"plugins": [], **{key: {} for key in KINDS}, **blocks}
-        check_blocks(blocks)
+        source: Source = decoded(blocks, Source)
+        check_blocks(source)
     except UserError as error:
         raise UserError(f"{file}: {str(error).removeprefix('config: ')}") from None
+    published = read_numbers(folder, source.numbers, source.workloads)
+    blocks = {"plugins": [], **{key: {} for key in KINDS}, **blocks}
     for block in blocks["datasets"].values():
         if "path" in block:
             block["path"] = _beside(folder, block["path"])
-    published = read_numbers(folder, blocks)
     for name, block in blocks["experiments"].items():
         block.setdefault("published", name if name in published else "")
     return Paper(folder, blocks, published)

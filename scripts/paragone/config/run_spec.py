@@ -124,51 +124,71 @@ class Evaluation(Block, frozen=True):
             raise ValueError("has first and random_batches, or neither; write one of them")
 
 
-class Workload(Block, frozen=True, kw_only=True):
-    """What is learned, and how: a block `workloads` of the config, validated, with its name.
+class WorkloadKeys(Block, frozen=True, kw_only=True):
+    """What is learned, and how; the same for every framework
 
-    `loss`: of classification.
-
-    Batch size, schedule length and precision are fields of `Spec`. `model` and `optimizer`: the name, and
-    options by name, which a plugin may have any. `input`: None for indices of words. `train_examples`: None
-    for the whole split. `shuffle_buffer`: None for all examples. `partial_batch`: the last one of an epoch.
-    `evaluation`: None for all test examples.
+    dataset: one of datasets, or tfds/<builder>
+    model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; what else is
+        given are options of the model's function
+    train_examples: train on the first so many examples; all if absent
+    initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
+        pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
+        the file of data.pretrained, or keras where it cannot be found
+    loss: of classification; double_softmax: probabilities given to a loss that expects logits,
+        as one source has it
+    shuffle: once: every epoch has the order of the first; with_replacement: each batch is drawn
+        from all examples, and steps_per_epoch says after how many steps there is an evaluation
+    shuffle_buffer: each next example is drawn from a buffer of so many, which the following one
+        refills, as tf.data does; from all examples if absent
+    partial_batch: whether the examples that are left after the last whole batch are a batch,
+        too
+    optimizer: `name`, of an update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a
+        plugin, whose options are its own; by one rule in every framework, see docs/protocols.md
     """
 
-    name: str
-    dataset: str
+    dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
     model: Options
+    train_examples: Count = ABSENT
     initializer: Initializer
-    optimizer: Options
-    learning_rate: LearningRate
-    input: Input | None = None
-    train_examples: Count | None = None
     task: Task = CLASSIFICATION
     loss: Loss = "cross_entropy"
     shuffle: Shuffle = "each_epoch"
-    shuffle_buffer: Count | None = None
+    shuffle_buffer: Count = ABSENT
     partial_batch: PartialBatch = "drop"
-    augmentation: Augmentation | None = None
-    evaluation: Evaluation | None = None
-    target: Target | None = None
+    augmentation: Augmentation = ABSENT
+    evaluation: Evaluation = ABSENT
+    input: Input = ABSENT
+    optimizer: Options
+    learning_rate: LearningRate
+    target: Target = ABSENT
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a model or an optimizer without a name, and a metric that the task lacks."""
+        """Raise `ValueError` for a model or an optimizer without a name, and for what the task has not."""
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
-                raise ValueError(f"workload.{key}.name: is missing, or no text")
+                raise ValueError(f"has a {key} whose name is missing, or no text; add it")
         # The default is left out of a specification if it is this object.
         if self.task == CLASSIFICATION:
             msgspec.structs.force_setattr(self, "task", CLASSIFICATION)
-        if self.loss != "cross_entropy" and not self.task.plain:
+        is_plain = self.task.name == CLASSIFICATION.name and self.task.plain
+        if self.loss != "cross_entropy" and not is_plain:
             raise ValueError(
-                f"loss: {self.loss} has no class weights and no smoothed or ignored labels; leave one out"
+                f"has loss {self.loss}, which is of classification without class weights and without "
+                "smoothed or ignored labels; leave one out"
             )
         metrics = self.task.kind.metrics
         if self.target and self.target.metric not in metrics:
             raise ValueError(
-                f"target.{self.target.metric}: {self.task.name} has {', '.join(metrics)}; name one of them"
+                f"has target.{self.target.metric}, and {self.task.name} has {', '.join(metrics)}; "
+                "name one of them"
             )
+
+
+class Workload(WorkloadKeys, frozen=True, kw_only=True):
+    """A block `workloads` of the config with its name, without batch size, length and precision, which are
+    fields of `Spec`."""
+
+    name: str
 
     @property
     def model_name(self) -> str:
@@ -218,14 +238,6 @@ class Backend(Block, frozen=True):
     strategy: str
     device: DeviceKind
     feed: Feed = "batches"
-
-    @classmethod
-    def of(cls, name: str, block: Options) -> "Backend":
-        """The backend of a validated block of the config, which has keys for figures and rules, too."""
-        keys = ("engine", "strategy", "device", "feed")
-        return msgspec.convert(
-            {"name": name} | {key: block[key] for key in keys if key in block}, cls
-        )
 
     def gpus(self, replicas: int = 1) -> int | None:
         """The number of GPUs that so many replicas take; None, which Snakemake leaves out, on others."""

@@ -9,23 +9,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from paragone.base.typed_json import ABSENT, Count
+from paragone.base.typed_json import ABSENT, Count, Fraction, NotNegative, Positive
 from paragone.config.run_spec import (
-    Augmentation,
+    Backend,
     DeviceKind,
-    Evaluation,
     Feed,
-    Initializer,
-    Input,
-    Loss,
     Operands,
-    PartialBatch,
-    Shuffle,
     Target,
     Tuned,
+    WorkloadKeys,
 )
-from paragone.config.schedules import LearningRate
-from paragone.tasks import Task
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
@@ -33,8 +26,6 @@ Word = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Sizes = Annotated[list[Count], Meta(min_length=1)]
 Names = Annotated[list[Name], Meta(min_length=1)]
-Positive = Annotated[float, Meta(gt=0)]
-Fraction = Annotated[float, Meta(ge=0, lt=1)]
 Precision = Literal["bfloat16", "float32", "float64"]
 Tuning = Literal["as-installed", "tuned"]
 Files = Annotated[
@@ -50,7 +41,7 @@ class Open(msgspec.Struct):
     """A block that may have keys of a plugin's own."""
 
 
-class Closed(msgspec.Struct, forbid_unknown_fields=True):
+class Closed(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A block without other keys."""
 
 
@@ -390,14 +381,9 @@ class BackendBlock(Closed, kw_only=True):
     label: Text
     color: Annotated[str, Meta(pattern="^#[0-9A-Fa-f]{6}$")]
 
-
-class Model(Open):
-    """What else is given are options of the model's function
-
-    name: model of a paper, of scripts/paragone/models/ or of a plugin
-    """
-
-    name: Name
+    def backend(self, name: str) -> Backend:
+        """Return what a specification has of the block."""
+        return Backend(name, self.engine, self.strategy, self.device, self.feed)
 
 
 Rule = Literal["keras", "pytorch", "keras-2"]
@@ -518,7 +504,7 @@ class Adagrad(Common, kw_only=True):
     epsilon: added to the root of the sum of squares
     """
 
-    initial: Annotated[float, Meta(ge=0)]
+    initial: NotNegative
     epsilon: Positive
 
 
@@ -533,22 +519,18 @@ OPTIMIZERS = {
 }
 
 
-class WorkloadBlock(Closed, kw_only=True):
+# The two names of a batch size; a block gives one of them.
+BATCH_SIZES = ("global_batch", "per_replica_batch")
+
+
+def _check_batch_size(block: Any) -> None:
+    if all(getattr(block, key) for key in BATCH_SIZES):
+        raise ValueError(f"has both {' and '.join(BATCH_SIZES)}; leave one of them out")
+
+
+class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
     """Data set, model, optimizer and schedule, by name; the same for every framework
 
-    dataset: one of datasets, or tfds/<builder>
-    train_examples: train on the first so many examples; all if absent
-    initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
-        pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
-        the file of data.pretrained, or keras where it cannot be found
-    loss: of classification; double_softmax: probabilities given to a loss that expects logits,
-        as one source has it
-    shuffle: once: every epoch has the order of the first; with_replacement: each batch is drawn
-        from all examples, and steps_per_epoch says after how many steps there is an evaluation
-    shuffle_buffer: each next example is drawn from a buffer of so many, which the following one
-        refills, as tf.data does; from all examples if absent
-    partial_batch: whether the examples that are left after the last whole batch are a batch,
-        too
     global_batch: examples of all replicas per step; this or per_replica_batch
     per_replica_batch: examples per replica and step; this or global_batch
     epochs: passes over the training examples
@@ -557,26 +539,23 @@ class WorkloadBlock(Closed, kw_only=True):
         precision)
     """
 
-    dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
-    model: Model
-    train_examples: Count = ABSENT
-    initializer: Initializer
-    task: Task = ABSENT
-    loss: Loss = "cross_entropy"
-    shuffle: Shuffle = "each_epoch"
-    shuffle_buffer: Count = ABSENT
-    partial_batch: PartialBatch = "drop"
-    augmentation: Augmentation = ABSENT
-    evaluation: Evaluation = ABSENT
-    input: Input = ABSENT
-    optimizer: Optimizer
-    learning_rate: LearningRate
     global_batch: Count = ABSENT
     per_replica_batch: Count = ABSENT
     epochs: Count
     steps_per_epoch: Count | None = None
     precision: Precision = "float32"
-    target: Target = ABSENT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_batch_size(self)
+        if not any(getattr(self, key) for key in BATCH_SIZES):
+            raise ValueError(f"has no batch size; add {' or '.join(BATCH_SIZES)}")
+        model = self.model["name"], self.model.get("outputs")
+        if self.initializer == "imagenet" and model != ("mobilenet-v2", 1000):
+            raise ValueError(
+                "has the weights of ImageNet, which are those of mobilenet-v2 with 1000 outputs; "
+                "write both in `model`"
+            )
 
 
 class MatrixRow(Closed, kw_only=True):
@@ -600,13 +579,16 @@ class MatrixRow(Closed, kw_only=True):
     backend: Text | Annotated[list[Text], Meta(min_length=1)]
     replicas: Count | Sizes
     epochs: Count = ABSENT
-    steps_per_epoch: Count | None = None
+    steps_per_epoch: Count | msgspec.UnsetType | None = msgspec.UNSET
     target: Target = ABSENT
     workers: Count = ABSENT
     global_batch: Count | Sizes = ABSENT
     per_replica_batch: Count | Sizes = ABSENT
     precision: Precision | Annotated[list[Precision], Meta(min_length=1)] = ABSENT
     tuning: Tuning | Annotated[list[Tuning], Meta(min_length=1)] = ABSENT
+
+    def __post_init__(self) -> None:
+        _check_batch_size(self)
 
 
 class PageSection(Closed):
@@ -645,12 +627,15 @@ class Experiment(PageSection, kw_only=True):
     global_batch: Count = ABSENT
     per_replica_batch: Count = ABSENT
     epochs: Count = ABSENT
-    steps_per_epoch: Count | None = None
+    steps_per_epoch: Count | msgspec.UnsetType | None = msgspec.UNSET
     train_examples: Count = ABSENT
     target: Target = ABSENT
     repeats: Count = 1
     contests: Annotated[int, Meta(ge=0)] = 0
     matrix: Annotated[list[MatrixRow], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        _check_batch_size(self)
 
 
 class Matmul(PageSection, kw_only=True):
@@ -733,7 +718,7 @@ class Config(Closed):
     only: list[str]
     frameworks: list[Literal["tensorflow", "torch", "torch-xla", "jax"]]
     data: Data
-    datasets: dict[Word, DatasetBlock]
+    datasets: dict[Word, dict[str, Any]]
     seed: Annotated[int, Meta(ge=0, le=2147483647)]
     contest: ContestLengths
     primary: Primary

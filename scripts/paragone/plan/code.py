@@ -18,7 +18,7 @@ _SPECIFICATION = "base tasks config/run_spec.py config/schedules.py config/engin
 _TRAINING = (
     f"{_SPECIFICATION} data/__init__.py data/augmentation.py data/batches.py data/random_streams.py "
     "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
-    "config/expand.py machine engines parity workers training records/run_record.py "
+    "machine engines parity workers training records/run_record.py "
     "records/run_metrics.py records/parity_reports.py ../launch.py ../train.py ../probe.py"
 )
 _ANALYSIS = "base tasks config records analysis ../collect.py"

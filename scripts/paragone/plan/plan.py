@@ -13,10 +13,9 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import mattering
 from paragone.config.datasets import block_of, data_paths, state_of_files
-from paragone.config.engines import Exhibit
+from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
     expand,
-    first_steps,
     probes_of,
     products,
     timed_in_turn,
@@ -27,6 +26,7 @@ from paragone.config.numbers import numbers_of
 from paragone.config.papers import Paper, with_papers
 from paragone.config.questions import cell, scales, schedule
 from paragone.config.run_spec import Spec
+from paragone.config.schema import PageSection
 from paragone.config.validate import validate
 from paragone.plan.code import code_of, loaded_names
 from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PUBLISHED, TABLES, rows
@@ -42,25 +42,25 @@ class Plan:
     """
 
     def __init__(self, config: dict[str, Any], project: Path) -> None:
-        self.config, self._project = config, project
+        self._project = project
         self.papers = with_papers(config, project)
-        self.from_records = bool(config["records_only"])
+        self.from_records = bool(config.get("records_only"))
         plugins.use(config["plugins"], drawing=self.from_records)
-        validate(config)
-        self.left_out = narrow(config)
+        self.config = validate(config)
+        self.left_out = narrow(self.config)
         self.notices = [f"left out: {sentence}" for sentence in self.left_out]
         if not self.from_records and (names := ", ".join(mattering())):
             self.notices.append(
                 f"frameworks are started without these variables of the shell: {names}; to measure with one, "
                 "name it in tuned.variables of a backend"
             )
-        self.experiments = {name: expand(config, name) for name in config["experiments"]}
+        self.experiments = {name: expand(self.config, name) for name in self.config.experiments}
         self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
         # What contests decide, by name; and of each experiment all that time a cell of it.
         self.timed = {
             question.name: question
             for name, specs in self.experiments.items()
-            for question in timed_in_turn(config, name, specs)
+            for question in timed_in_turn(self.config, name, specs)
         }
         in_contests = {
             name: {*map(cell, question.variants)} for name, question in self.timed.items()
@@ -74,16 +74,16 @@ class Plan:
             for name, specs in self.experiments.items()
             for trained_cells in [{*map(cell, specs)}]
         }
-        self.products = products(config)
+        self.products = products(self.config)
         tables = {
-            "device_matmul": config["matmul"],
-            "accelerator_reference": config["accelerator_reference"],
+            "device_matmul": self.config.matmul,
+            "accelerator_reference": self.config.accelerator_reference,
         }
         if taken := sorted(tables.keys() & self.experiments.keys()):
             raise UserError(
                 f"experiments.{taken[0]}: is a section of every config; choose another name"
             )
-        self.sections = {**config["experiments"], **tables}
+        self.sections: dict[str, PageSection] = {**self.config.experiments, **tables}
         self._check_scaling()
         self.reads: dict[str, Callable[[str], list[str]]] = {
             "runs": lambda section: [f"<results>/tables/{section}/runs.parquet"],
@@ -100,15 +100,16 @@ class Plan:
         papers = {name: paper for paper in self.papers for name in paper.published}
         # The paper with the numbers that each section is compared with, if there is one.
         self._paper_of: dict[str, list[Paper]] = {
-            name: [numbers_of(papers, published, f"published of {name}")] if published else []
+            name: [numbers_of(papers, block.published, f"published of {name}")]
+            if block.published
+            else []
             for name, block in self.sections.items()
-            for published in [block.get(PUBLISHED, "")]
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
         # The place of each run among the runs, and of each timed job among these jobs, from 1 on. The primary
         # experiment is measured first.
         first = {self.primary: self.experiments[self.primary]}
-        trained = schedule(first | self.experiments, config["seed"])
+        trained = schedule(first | self.experiments, self.config.seed)
         self.places = _numbered(run for runs in trained.values() for run in runs)
         self.turns = _numbered(self._timed_jobs(trained))
         # What the parity gate compares, by workload and backend; the reference is a backend, too.
@@ -116,7 +117,7 @@ class Plan:
         self.probes = {
             (spec.workload.name, name): spec
             for name in backends
-            for spec in probes_of(config, name, self.runs.values())
+            for spec in probes_of(self.config, name, self.runs.values())
         }
         # What the reference computes of the first steps of a run; None where a framework's draws decide them.
         self.expected = {spec.name: first_steps(spec) for spec in self.runs.values()}
@@ -126,7 +127,7 @@ class Plan:
     @property
     def primary(self) -> str:
         """The experiment that the report is about."""
-        return str(self.config["primary"]["experiment"])
+        return self.config.primary.experiment
 
     def _timed_jobs(self, trained: dict[str, list[str]]) -> Iterator[str]:
         """The timed jobs in their order: of each experiment its contests, by name of the question, then its
@@ -139,7 +140,7 @@ class Plan:
 
     def notices_of_jobs(self, since: float) -> list[str]:
         """What jobs noticed about data and fonts, in logs that were written after this time, each once."""
-        logs = Path(self.config["pathvars"]["results"], "logs")
+        logs = Path(self.config.pathvars.results, "logs")
         lines = (
             line
             for pattern in ("data/**/serialize.log", "exhibits/*.log", "paper.log")
@@ -161,17 +162,17 @@ class Plan:
 
     def environment(self, backend: str) -> str:
         """The environment file of a backend, or of the parity gate's reference, as seen from `rules/`."""
-        name = with_reference(self.config)["backends"][backend]["environment"]
+        name = with_reference(self.config.backends)[backend].environment
         return plugins.environment(name) or f"../envs/{name}.yaml"
 
     def dataset(self, name: str) -> dict[str, Any]:
         """The block of a data set."""
-        return block_of(self.config, name, "datasets")
+        return block_of(self.config.datasets, name, "datasets")
 
     def data_files(self, dataset: str) -> list[str]:
         """The user's files of a data set, as far as they are there; none for a stand-in."""
-        synthetic = self.config["data"]["source"] == "synthetic"
-        return [] if synthetic else data_paths(self.dataset(dataset))
+        is_synthetic = self.config.data.source == "synthetic"
+        return [] if is_synthetic else data_paths(self.dataset(dataset))
 
     def state_of_data(self, dataset: str) -> str:
         """Return a text that changes when the user's files of a data set change, see `state_of_files`."""
@@ -222,11 +223,11 @@ class Plan:
             for name in experiments or self.experiments
             for question in self.questions_of[name]
         )
-        folder = Path(self.config["pathvars"]["results"], "contests")
+        folder = Path(self.config.pathvars.results, "contests")
         return [
             f"<results>/contests/{name}/record.json"
             for name in dict.fromkeys(questions)
-            if self.config["records_only"] is not True or (folder / name / "record.json").exists()
+            if self.config.records_only is not True or (folder / name / "record.json").exists()
         ]
 
     def early_answers(self) -> list[str]:
@@ -238,8 +239,8 @@ class Plan:
 
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
-        on_cpu = self.products[backend].device == "cpu"
-        return list(self.config["matmul"]["squares" if on_cpu else "accelerator_squares"])
+        matmul, on_cpu = self.config.matmul, self.products[backend].device == "cpu"
+        return matmul.squares if on_cpu else matmul.accelerator_squares
 
     def backends_of(self, workload: str) -> list[str]:
         """The backends that train a workload in some experiment, sorted."""
@@ -249,8 +250,8 @@ class Plan:
     def runs_of(self, experiment: str) -> list[str]:
         """The names of the runs of an experiment; from records alone those that `records_only` lists, if it
         lists any."""
-        if isinstance(given := self.config["records_only"], dict):
-            return list(given[experiment]["runs"])
+        if isinstance(given := self.config.records_only, dict):
+            return given[experiment].runs
         return [spec.name for spec in self.experiments[experiment]]
 
     def records(self, *experiments: str) -> list[str]:
@@ -271,14 +272,14 @@ class Plan:
         """The specifications of some experiments, or of all."""
         return (spec for name in experiments or self.experiments for spec in self.experiments[name])
 
-    def shown(self, *sections: str) -> dict[str, dict[str, Any]]:
+    def shown(self, *sections: str) -> dict[str, PageSection]:
         """The sections of these names; by default those that `all` makes, which `only` may narrow."""
-        names = sections or self.config["only"] or self.sections
+        names = sections or self.config.only or self.sections
         return {name: block for name, block in self.sections.items() if name in names}
 
     def title(self, section: str) -> str:
         """The title of a section, for Snakemake's report, which formats it once more."""
-        return str(self.sections[section]["title"]).replace("{", "{{").replace("}", "}}")
+        return self.sections[section].title.replace("{", "{{").replace("}", "}}")
 
     def files(self, kind: str, *suffixes: str, section: str = "") -> list[str]:
         """The files of the figures or tables (`kind`) of a section, or of all, in the formats that people
@@ -286,7 +287,7 @@ class Plan:
         return [
             f"<results>/{kind}/{name}/{exhibit}.{suffix}"
             for name, block in self.shown(*([section] if section else [])).items()
-            for exhibit in block[kind]
+            for exhibit in getattr(block, kind)
             for suffix in suffixes or FORMATS[kind]
         ]
 
@@ -295,7 +296,7 @@ class Plan:
         return [
             (kind, name, exhibits[name])
             for kind, exhibits in self.exhibits.items()
-            for name in self.sections[section][kind]
+            for name in getattr(self.sections[section], kind)
         ]
 
     def read_by(self, section: str) -> list[str]:
@@ -309,26 +310,29 @@ class Plan:
         settings = {key for _, _, exhibit in exhibits for key in exhibit.settings}
         return {
             "section": section,
-            "title": block["title"],
+            "title": block.title,
             **{
                 kind: {name: exhibit.reads for of, name, exhibit in exhibits if of == kind}
                 for kind in self.exhibits
             },
             "runs": self.runs_of(section) if section in self.experiments else [],
-            "settings": {key: block.get(key, self.config.get(key)) for key in sorted(settings)},
-            "published": block.get(PUBLISHED, ""),
+            "settings": {
+                key: getattr(block, key, getattr(self.config, key, None))
+                for key in sorted(settings)
+            },
+            "published": block.published,
             "paper": next((str(paper.folder) for paper in self._paper_of[section]), None),
-            "margins": self.config["margins"],
+            "margins": self.config.margins,
             **self.shown_as(),
         }
 
     def shown_as(self) -> dict[str, Any]:
         """How backends are shown: the label and the color of each, and the baseline."""
-        backends = self.config["backends"].items()
+        backends = self.config.backends.items()
         return {
-            "labels": {name: block["label"] for name, block in backends},
-            "palette": {name: block["color"] for name, block in backends},
-            "baseline": self.config["baseline"],
+            "labels": {name: block.label for name, block in backends},
+            "palette": {name: block.color for name, block in backends},
+            "baseline": self.config.baseline,
         }
 
     def cited(self) -> dict[str, Paper]:
@@ -351,9 +355,9 @@ class Plan:
         return [
             {
                 "name": name,
-                "title": block["title"],
+                "title": block.title,
                 **{
-                    kind: {exhibit: rows[exhibit].label for exhibit in block[kind]}
+                    kind: {exhibit: rows[exhibit].label for exhibit in getattr(block, kind)}
                     for kind, rows in self.exhibits.items()
                 },
             }
@@ -378,29 +382,29 @@ class Plan:
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""
-        blocks = self.config["experiments"].items()
-        return [name for name, block in blocks if table in block[TABLES]]
+        return [name for name, block in self.config.experiments.items() if table in block.tables]
 
     def _exhibits(self, kind: str) -> dict[str, Exhibit]:
         """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a
         section; from records alone the name is left out of the section instead."""
         exhibits = EXHIBITS[kind] | rows(kind, self.reads)
         for section, block in self.sections.items():
-            absent = [name for name in block[kind] if name not in exhibits]
+            names: list[str] = getattr(block, kind)
+            absent = [name for name in names if name not in exhibits]
             if absent and not self.from_records:
                 raise UserError(
                     f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(exhibits)}"
                 )
-            block[kind] = [name for name in block[kind] if name not in absent]
+            setattr(block, kind, [name for name in names if name in exhibits])
             if absent:
-                names = ", ".join(absent)
-                self.notices.append(f"left out of {section}, no such {kind} here: {names}")
+                text = ", ".join(absent)
+                self.notices.append(f"left out of {section}, no such {kind} here: {text}")
         return exhibits
 
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""
         for name, specs in self.experiments.items():
-            drawn = "scaling" in self.config["experiments"][name][FIGURES]
+            drawn = "scaling" in self.config.experiments[name].figures
             if drawn and not self.from_records and not scales(specs):
                 raise UserError(
                     f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "

@@ -15,7 +15,8 @@ from paragone.analysis.published import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
 from paragone.base.jobs import Job
-from paragone.config.numbers import SPREAD, Published, numbers_of, read_numbers
+from paragone.config.numbers import SPREAD, Published, numbers_of
+from paragone.config.papers import read_paper
 from paragone.config.schema import Margin
 
 # Kinds of files that a figure or table may read.
@@ -81,7 +82,7 @@ class Inputs:
             return Published([], {}, [])
         if self.paper is None:
             raise UserError("paper: missing; name the folder of the published numbers")
-        return numbers_of(read_numbers(self.paper), self.published_experiment, "published")
+        return numbers_of(read_paper(self.paper).published, self.published_experiment, "published")
 
     @cached_property
     def evidence(self) -> Evidence:

@@ -17,8 +17,7 @@ from matplotlib.font_manager import findfont
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
-from paragone.config.numbers import FILE, read_numbers
-from paragone.config.read import read
+from paragone.config.papers import read_paper
 from paragone.reporting import answers, exhibits, footnotes, sentences
 from paragone.reporting.exhibits import Figure, PageJob, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
@@ -81,10 +80,10 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
             (name, flaw)
             for name, folder in cited.items()
             for flaw in dict.fromkeys(
-                flaw for numbers in read_numbers(folder).values() for flaw in numbers.flaws
+                flaw for numbers in read_paper(folder).published.values() for flaw in numbers.flaws
             )
         ],
-        "sources": [(name, read(folder / FILE)["title"]) for name, folder in cited.items()],
+        "sources": [(name, read_paper(folder).blocks["title"]) for name, folder in cited.items()],
     }
 
 

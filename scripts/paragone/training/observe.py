@@ -91,7 +91,8 @@ def _within(workload: Workload, examples: int) -> Workload:
     if evaluation and evaluation.random_batches:
         evaluation = replace(evaluation, random_batches=min(evaluation.random_batches, 2))
     buffer = workload.shuffle_buffer
-    buffer = min(buffer, examples) if buffer else None
+    if buffer:
+        buffer = min(buffer, examples)
     return replace(workload, evaluation=evaluation, shuffle_buffer=buffer)
 
 

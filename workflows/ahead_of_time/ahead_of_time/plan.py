@@ -15,8 +15,11 @@ from msgspec.structs import replace
 from ahead_of_time.records import Example, Target
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Part
+from paragone.config.decode import decoded
 from paragone.config.expand import spec_of
 from paragone.config.run_spec import Spec, as_list
+from paragone.config.schema import Config, MatrixRow
+from paragone.config.validate import validate
 
 EXPORTS = Path(__file__).parent / "exports"
 BATCHES = ("global_batch", "per_replica_batch")
@@ -83,10 +86,8 @@ def plan_of(config: dict[str, Any]) -> Plan:
     Raises `UserError` that names the key for an unknown workload, backend, target, data set or key, and for
     a batch that does not divide over the devices.
     """
-    try:
-        plan = Plan(msgspec.convert(config["ahead_of_time"], Block))
-    except msgspec.ValidationError as error:
-        raise UserError(f"ahead_of_time: {error}") from None
+    plan = Plan(decoded(config["ahead_of_time"], Block, "ahead_of_time"))
+    main = validate({key: value for key, value in config.items() if key != "ahead_of_time"})
     for kind, pairs in (("published", plan.published), ("scaling", plan.scaling)):
         for at, row in enumerate(getattr(plan.block, kind)):
             where = f"ahead_of_time.{kind}[{at}]"
@@ -94,11 +95,11 @@ def plan_of(config: dict[str, Any]) -> Plan:
                 if target not in plan.block.targets:
                     targets = ", ".join(plan.block.targets)
                     raise UserError(f"{where}.target: there is no {target!r}; known are {targets}")
-                for spec in _specs(config, row, plan.block.targets[target].devices, where):
+                for spec in _specs(main, row, plan.block.targets[target].devices, where):
                     plan.steps[spec.name] = spec
                     pairs.append((spec.name, target))
     for at, row in enumerate(plan.block.measured):
-        for spec in _specs(config, row, 1, f"ahead_of_time.measured[{at}]"):
+        for spec in _specs(main, row, 1, f"ahead_of_time.measured[{at}]"):
             plan.steps[spec.name] = spec
             plan.measured.append(spec.name)
     for spec in plan.steps.values():
@@ -107,12 +108,12 @@ def plan_of(config: dict[str, Any]) -> Plan:
     return plan
 
 
-def _specs(config: dict[str, Any], row: Row, devices: int, where: str) -> Iterator[Spec]:
+def _specs(config: Config, row: Row, devices: int, where: str) -> Iterator[Spec]:
     """The steps of a row over so many devices."""
     batches = [{key: size} for key in BATCHES for size in as_list(getattr(row, key))] or [{}]
     for backend, batch in product(as_list(row.backend), batches):
-        choice = {"workload": row.workload, "backend": backend, "replicas": devices, **batch}
-        spec = spec_of(config, choice, where, config["seed"])
+        cell = MatrixRow(backend=backend, replicas=devices, **batch)
+        spec = spec_of(config, row.workload, cell, where)
         exporter_of(spec.backend.engine)
         yield replace(spec, workload=spec.workload.with_model(**row.model))
 

@@ -262,7 +262,15 @@ PROTOCOL = Protocol(workload="fashion-cnn", replicas=8, global_batch=1024, epoch
 )
 def test_a_published_time_has_the_bound_of_its_step(metric, value, unit, epoch, seconds):
     """Without the same step nothing is explained."""
-    row = Row(metric, "a condition", "8 cores", value, unit, "", epoch=epoch, final=epoch == 50)
+    row = Row(
+        quantity=metric,
+        system="8 cores",
+        value=value,
+        decimals=len(value.partition(".")[2]),
+        unit=unit,
+        epoch=epoch,
+        final="yes" if epoch == 50 else "",
+    )
 
     def line(record: Compilation) -> pd.Series:
         return published_bounds("x", "8 cores", "8 made devices", [row], PROTOCOL, [record]).iloc[0]

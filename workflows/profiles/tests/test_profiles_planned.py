@@ -10,7 +10,7 @@ SNAKEFILE = "workflows/profiles/Snakefile"
 
 
 def first_seeds(specs) -> set[str]:
-    return {spec.name for spec in specs if spec.seed == PLAN.config["seed"]}
+    return {spec.name for spec in specs if spec.seed == PLAN.config.seed}
 
 
 def printed(made: Checkout, *arguments: str, snakefile: str = SNAKEFILE) -> str:

@@ -1,7 +1,7 @@
 """The spread of papers: which runs, at which protocol, and where it is written."""
 
 import pytest
-from workspace import Checkout, dry_run, job_stats
+from workspace import CONFIG, Checkout, config_of, dry_run, job_stats
 
 from paragone.base.errors import UserError
 from spread_config import SEEDS, spread_config, what_it_takes
@@ -23,7 +23,7 @@ def test_it_has_what_is_judged_at_the_published_protocol():
     }
     assert {(row["backend"], row["replicas"]) for row in rows} == {("torch", 1)}
     assert config["experiments"]["spread_tensorflow_handbook_tpu"]["repeats"] == SEEDS
-    sentences = what_it_takes(config, {row["workload"]: {"epochs": 5} for row in rows})
+    sentences = what_it_takes(config_of(CONFIG | {"experiments": config["experiments"]}))
     assert "20 runs of fashion-conv on torch, 5 epochs each" in sentences[0]
 
 
