@@ -146,7 +146,6 @@ def attempt(job: Contests, number: int, *, together: bool) -> Contest:
             contestants=[variant.state for variant in turns.variants],
             windows=turns.windows,
             started=started,
-            ready_seconds=turns.ready_seconds,
             seconds=time.perf_counter() - begin,
         )
 

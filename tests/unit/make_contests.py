@@ -89,7 +89,6 @@ def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
         "contestants": [_contestant(spec) for spec in specs],
         "windows": windows,
         "started": "2026-01-01T00:00:00+00:00",
-        "ready_seconds": 10.0,
         "seconds": 12.0 + sum(FIRST + window["seconds"] for window in windows),
     }
 
@@ -105,7 +104,7 @@ def _contestant(spec: Spec) -> dict:
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "first_steps": copy.deepcopy(FIRST_STEPS),
         "restored": True,
-        "processes": [make_process(1, "node-1", 0, spec.sha256)],
+        "processes": [make_process(1, "node-1", 0)],
     }
 
 

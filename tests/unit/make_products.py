@@ -23,7 +23,7 @@ def make_case(shape, precision="float32", gflops=(), status="completed"):
 
 
 def make_result(backend, cases):
-    process = make_process(1, "node-1", 0, "c" * 64)
+    process = make_process(1, "node-1", 0)
     about = ("started", "machine", "cores", "threads", "software", "git", "load")
     made = {
         "schema": 1,

@@ -123,7 +123,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert list(runs.columns) == list(columns.RUN_COLUMNS)
     assert row["steady_examples_per_second"] == speed(made)
     assert row["steady_source"] == "its epochs"
-    assert row["compilation_seconds"] == made["clocks"]["cold"]["compilation"]
+    assert row["compilation_seconds"] == made["clocks"]["compilation"]
     assert row["end_to_end_seconds"] == pytest.approx(waited(made))
     assert row["final_test_accuracy"] == 0.8
     assert row["target_first_hit_seconds"] == time_to_target(made)[1]

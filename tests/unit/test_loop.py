@@ -119,7 +119,7 @@ def run(engine: Engine, folder, asked: Spec | None = None):
     """The outcome of training, and the ledger."""
     ledger = Ledger()
     checkpoints = Checkpoints(folder / "checkpoints", "context")
-    processes = [msgspec.convert(make_process(1, "node-1", 0, "c" * 64), Process)]
+    processes = [msgspec.convert(make_process(1, "node-1", 0), Process)]
     state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
     state |= {"host": HostWatch([os.getpid()])}
     result = train(

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
-import psutil
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -71,11 +70,6 @@ def peak_memory(peak_device_bytes: int | None) -> Memory:
     """Return the peaks of this process so far."""
     # Linux reports KiB.
     return Memory(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, peak_device_bytes)
-
-
-def system_threads() -> int:
-    """Return the threads of this process now."""
-    return psutil.Process().num_threads()
 
 
 def ending(process: Process, moment: float | None = None) -> Process:

@@ -83,16 +83,14 @@ class Contest(Part, frozen=True, kw_only=True):
     """All variants of a question, timed in turn.
 
     `together`: whether all were alive at once; else they do not fit into memory together, and each had its
-    windows of all rounds before the next one started. `windows`: in the order of time. `ready_seconds`: from
-    their start until every contestant that could was warm. `seconds`: length of the contest, with the attempt
-    to hold it together.
+    windows of all rounds before the next one started. `windows`: in the order of time. `seconds`: length of
+    the contest, with the attempt to hold it together.
     """
 
     together: bool = True
     contestants: Annotated[list[Contestant], Meta(min_length=1)]
     windows: list[Window] = field(default_factory=list)
     started: Time
-    ready_seconds: Number
     seconds: Number
 
 

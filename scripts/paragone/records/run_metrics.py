@@ -84,7 +84,7 @@ def parts(record: RunRecord) -> dict[str, float] | None:
     """Return the seconds of each of `CLOCK_PARTS`; None where there are no clocks."""
     if record.clocks is None:
         return None
-    seconds = {**asdict(record.clocks.cold), **asdict(record.clocks)}
+    seconds = asdict(record.clocks)
     for part in ("train", "evaluate"):
         seconds[part] = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in record.epochs)
     return {part: seconds[part] for part in CLOCK_PARTS}

@@ -163,9 +163,8 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     `ended`, `age`: when its part of the record was complete, and seconds since its start by the kernel's
     clock since boot; a process that was killed has those of its last checkpoint. `first_epoch`: 1, or the
     epoch after the checkpoint that it resumed from. `devices`: as the framework names them. `variables`:
-    tuning variables in its environment. `config_sha256`, `manifest_sha256`: digests of the specification and
-    the data manifest that it read. `epochs`: what its host did in the training of each epoch; empty for all
-    but the first process of a host.
+    tuning variables in its environment. `manifest_sha256`: digest of the data manifest that it read.
+    `epochs`: what its host did in the training of each epoch; empty for all but the first process of a host.
     """
 
     rank: Whole
@@ -174,40 +173,35 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     first_epoch: Count = 1
     devices: list[str] = field(default_factory=list)
     variables: dict[str, str]
-    config_sha256: Sha256
     manifest_sha256: Sha256
-    system_threads: Count | None = None
     memory: Memory = Memory()
     modes: Modes | None = None
     programs: Programs | None = None
     epochs: list[Activity] = field(default_factory=list)
 
 
-class ColdClocks(Part, frozen=True):
-    """Seconds from process start to the first trained step, added over the processes of the run."""
+class Clocks(Part, frozen=True):
+    """Seconds of the parts of a run that its epochs do not hold, by the clocks of its processes.
+
+    The first four are cold, before the first trained step. `first_steps`: those of the parity gate, which
+    only measuring needs. `other` includes an epoch that was not finished.
+    """
 
     imports: Number
     devices: Number
     data: Number
     compilation: Number
-
-
-class Clocks(Part, frozen=True):
-    """Seconds of the parts of a run that its epochs do not hold, by the process's own clock.
-
-    `first_steps`: those of the parity gate, which only measuring needs. `other` includes an epoch that was
-    not finished.
-    """
-
-    cold: ColdClocks
     checkpoint: Number
     first_steps: Number
     other: Number
 
 
-COLD_PARTS = ColdClocks.__struct_fields__
-# Every second of a run is charged to one of these parts.
-CLOCK_PARTS = (*COLD_PARTS, "train", "evaluate", "checkpoint", "first_steps", "other")
+# Every second of a run is charged to one of these parts: cold ones, epochs, the rest.
+CLOCK_PARTS = (
+    *("imports", "devices", "data", "compilation"),
+    *("train", "evaluate"),
+    *("checkpoint", "first_steps", "other"),
+)
 
 
 class Epoch(Part, frozen=True, kw_only=True):
@@ -297,5 +291,5 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
                     raise ValueError(f"epochs[{at}]: has no {name}")
         if self.data and self.data.dataset != dataset:
             raise ValueError(f"data.dataset: {self.data.dataset}, the workload's is {dataset}")
-        if len({(rank.config_sha256, rank.manifest_sha256) for rank in self.processes}) > 1:
-            raise ValueError("processes: have not read the same specification and data")
+        if len({rank.manifest_sha256 for rank in self.processes}) > 1:
+            raise ValueError("processes: have not read the same data")

@@ -78,7 +78,6 @@ class Turns(AbstractContextManager["Turns"]):
         self.variants, self._cores = variants, cores
         self._rounds, self._length = rounds, length
         self.windows: list[Window] = []
-        self.ready_seconds = 0.0
         self._random = np.random.default_rng(seed)
         self._host = HostWatch([os.getpid()])
 
@@ -96,14 +95,12 @@ class Turns(AbstractContextManager["Turns"]):
 
     def _take(self, group: list[int]) -> None:
         """Start some variants, calibrate their windows when they are ready, take their turns and end them."""
-        begin = time.perf_counter()
         for index in group:
             self._start(self.variants[index])
         for variant in self._playing():
             self._answers(variant, PATIENCE)
             if variant.playing:
                 self._note_ready(variant)
-        self.ready_seconds += time.perf_counter() - begin
         for variant in self._playing():
             self._calibrate(variant)
         for number in range(1, self._rounds + 1):

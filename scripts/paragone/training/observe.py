@@ -140,7 +140,7 @@ class _Subject:
             dataset=dataset,
             threads=1,
             ledger=Ledger(),
-            processes=[_process(spec, dataset)],
+            processes=[_process(dataset)],
             host=HostWatch([os.getpid()]),
             pretrained=pretrained,
             expected_steps=_one_step(folder),
@@ -249,12 +249,11 @@ def _entry() -> MeasuringProcess:
     return process_entry.at_start()
 
 
-def _process(spec: Spec, dataset: data.Dataset) -> Process:
+def _process(dataset: data.Dataset) -> Process:
     return Process(
         **asdict(_entry()),
         rank=0,
         variables={},
-        config_sha256=spec.sha256,
         manifest_sha256=dataset.manifest_sha256,
     )
 

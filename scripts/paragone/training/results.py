@@ -12,9 +12,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset, drawable
 from paragone.data.batches import train_examples
 from paragone.records.run_record import (
-    COLD_PARTS,
     Clocks,
-    ColdClocks,
     DataRead,
     Epoch,
     RunRecord,
@@ -67,12 +65,8 @@ def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
     """Return the clocks that epochs do not hold; `other` has the time of an epoch that was not finished."""
     unfinished = seconds["train"] + seconds["evaluate"]
     unfinished -= math.fsum(epoch.train_seconds + epoch.evaluate_seconds for epoch in epochs)
-    return Clocks(
-        cold=ColdClocks(**{part: seconds[part] for part in COLD_PARTS}),
-        checkpoint=seconds["checkpoint"],
-        first_steps=seconds["first_steps"],
-        other=seconds["other"] + unfinished,
-    )
+    parts = {part: seconds[part] for part in Clocks.__struct_fields__}
+    return Clocks(**parts | {"other": seconds["other"] + unfinished})
 
 
 def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:

@@ -41,7 +41,6 @@ def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
         **structs.asdict(structs.replace(start, threads=threads)),
         rank=world.rank,
         variables=tuning_variables(),
-        config_sha256=spec.sha256,
         manifest_sha256=dataset.manifest_sha256,
     )
     pretrained = read(job.weights[0], job.data_folder) if job.weights else None
@@ -82,7 +81,6 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
             process,
             devices=worker.engine.device_names if hasattr(worker.engine, "device_names") else [],
             load=structs.replace(process.load, life=worker.host.life()),
-            system_threads=process_entry.system_threads(),
             memory=process_entry.peak_memory(peak_device_bytes),
             programs=worker.engine.programs() if opened else None,
         )
