@@ -94,10 +94,6 @@ def parameter_count(weights: Weights) -> int:
     return sum(values.size for name, values in weights.items() if trainable(name))
 
 
-# By initializer of published weights: the one used where they are not available.
-FALLBACK: dict[Initializer, Initializer] = {"imagenet": "keras"}
-
-
 @dataclass(frozen=True)
 class Pretrained:
     """Published weights in canonical layout, and the SHA-256 of the file they were published in."""
@@ -141,12 +137,10 @@ def starting(
     `fresh`: those that the framework created. A norm whose fresh gamma is 0, as the last one of a residual
     block may be, starts at 0. Raises `UserError` if published weights have other names or shapes.
     """
-    shapes, initializer = (
-        {k: values.shape for k, values in fresh.items()},
-        spec.workload.initializer,
-    )
-    if initializer not in FALLBACK or pretrained is None:
-        used = FALLBACK.get(initializer, initializer)
+    shapes = {name: values.shape for name, values in fresh.items()}
+    initializer = spec.workload.initializer
+    if initializer != "imagenet" or pretrained is None:
+        used: Initializer = "keras" if initializer == "imagenet" else initializer
         weights = draw(shapes, used, spec.seed)
         at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
         return weights | {name: np.zeros_like(weights[name]) for name in at_zero}, used
