@@ -32,9 +32,6 @@ def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
     assert abs(np.corrcoef(order, np.arange(10_000))[0, 1]) < 0.05
     first, second = (generator(purpose, 0, 1).random(100) for purpose in ("order", "weights"))
     assert not np.intersect1d(first, second).size
-
-
-def test_framework_seeds_fit_every_framework_and_differ():
     seeds = {framework_seed(seed, epoch) for seed in range(10) for epoch in range(10)}
     assert len(seeds) == 100
     assert 0 <= min(seeds) <= max(seeds) < 2**31

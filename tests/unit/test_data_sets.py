@@ -16,7 +16,7 @@ from PIL import Image
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import NearestCentroid
-from workspace import call, command, refusing, succeed
+from workspace import command, refusing, succeed
 
 from paragone.data import Dataset, load
 
@@ -47,20 +47,6 @@ def test_arrays_are_the_official_files_in_their_order(prepared, mirror):
     text = (prepared / "results/manifest.json").read_text()
     assert str(prepared) not in text  # no path of this machine
     assert json.loads(text)["licence"] == "MIT"
-
-
-def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
-    """Neither the mirror nor TensorFlow is touched: there is no mirror, and importing it fails."""
-    data, manifest = prepared / "data", tmp_path / "manifest.json"
-    assert fetch("fashion_mnist", tmp_path, data, source="real").returncode == 0
-    assert "arrays in the data folder" in (tmp_path / "source.json").read_text()
-    for name in ("tensorflow", "tensorflow_datasets"):
-        (tmp_path / f"{name}.py").write_text("raise AssertionError\n")
-    options = {"source": tmp_path / "source.json", "folder": data}
-    line = command("serialize", **options, manifest=manifest)
-    done = call(line, PYTHONPATH=str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert manifest.read_bytes() == (prepared / "results/manifest.json").read_bytes()
 
 
 def test_damaged_array_is_one_clear_error_whose_remedy_works(prepared, tmp_path, mirror):

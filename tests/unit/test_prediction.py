@@ -5,10 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from judge_rows import REUTERS, of, tabulated, with_accuracy
+from judge_rows import tabulated, with_accuracy
 from make_records import make_record
 from make_tables import write
-from workspace import ROOT
 
 from paragone.analysis import published, verdicts
 from paragone.analysis.prediction import (
@@ -140,17 +139,6 @@ def test_numbers_of_one_run_are_adjusted_together():
         assert (one.verdict == DIFFERS) is not (one.low <= one.claim.value <= one.high)
 
 
-def test_final_rows_are_the_last_of_each_system():
-    rows = of(REUTERS)[0]
-    found = verdicts.finals(rows)
-    assert len(found) == 3  # systems that trained
-    for places in found.values():
-        assert [rows[at].metric for at in places] == list(verdicts.FINAL)
-        assert len({rows[at].epoch for at in places}) == 1
-    rows = of("xla_fashion_cnn")[0]
-    assert [rows[at].bound for at in verdicts.finals(rows)[rows[0].system]] == ["lower"]
-
-
 def outcomes(count=20):
     """A spread with one metric at two epochs, which are equal but for a constant."""
     values = np.arange(count) - (count - 1) / 2
@@ -186,15 +174,6 @@ def test_spread_of_runs_and_back(tmp_path):
     assert "0.8500 ± 0.0707" in files["markdown"].read_text()
 
 
-def test_the_committed_files_cover_what_is_judged():
-    spreads = [published.read_spreads(path) for path in ROOT.glob("papers/*/spread.csv")]
-    for name, one in [pair for found in spreads for pair in found.items()]:
-        assert not one.rows.isna().any().any()
-        by_epoch = one.rows.groupby("epoch")
-        assert by_epoch["seed"].agg(["nunique", "size"]).nunique().tolist() == [1, 1]
-        assert by_epoch["final_weights"].nunique().min() == one.rows["seed"].nunique(), name
-
-
 def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
     """Seeds of tables are integers of pandas, which may be missing."""
     stuck = KNOWN.set_axis(KNOWN.index.astype("Int64"))
@@ -215,15 +194,12 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     assert set(outcome["judge"]) == {"PyTorch"}
     final = table[table["family"] == "final"].set_index("metric")
     assert sorted(final.index) == sorted(verdicts.FINAL)
-    assert final.loc["test_accuracy", "verdict"] == DIFFERS
-    assert final.loc["test_accuracy", "n"] == 20
-    curve = table.loc[table["family"] == "curve"]
-    assert set(curve.loc[curve["n"].notna(), "verdict"].dropna()) == set()
+    assert final.loc["test_accuracy", ["verdict", "n"]].tolist() == [DIFFERS, 20]
     (run,) = answers.published_in(files["cells"])
     assert (run.verdict, run.judge) == (DIFFERS, "PyTorch")
     assert [one.claim.metric for one in run.numbers] == [*final.index]
     assert [one.p for one in run.numbers] == final["p"].tolist()
     markdown = files["markdown"].read_text()
-    assert "published outcomes are where one more of the" in markdown
+
     assert "pixels" in markdown  # a flaw of the source
     assert not re.search(r"\.s0\.", markdown)  # names of runs are too long for a page

@@ -146,14 +146,6 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
         starting({**fresh, last: np.zeros(2)}, SPEC, pretrained)
 
 
-def test_second_call_does_nothing(converted, listed):
-    before = (converted / "weights.json").read_bytes()
-    # Neither mirror nor network: all that is needed is in the data folder.
-    done = provide(converted, source="real", **listed)
-    assert done.returncode == 0, done.stderr
-    assert (converted / "weights.json").read_bytes() == before
-
-
 def test_damaged_weights_name_what_to_delete_and_truncated_ones_are_converted_anew(
     tmp_path, converted, published, listed
 ):

@@ -1,7 +1,5 @@
 """A process: every second and fact is recorded once, limits are known, and its own work is no neighbor's."""
 
-import json
-import math
 import os
 import platform
 import resource
@@ -22,34 +20,6 @@ from paragone.machine.activity import HostWatch, heat_files, heat_throttles
 from paragone.machine.process_entry import git_state
 from paragone.records.run_metrics import joules_per_example, other_cpu_share
 from paragone.records.run_record import Activity, GitState
-
-TICKING = """
-import json, time
-from paragone.machine.process_entry import age
-from paragone.training.clocks import Ledger
-time.sleep(0.1)
-ledger = Ledger()
-for part in ("data", "train", "evaluate", "train", "other"):
-    ledger.switch(part)
-    time.sleep(0.05)
-before = age()
-ledger.switch("other")
-print(json.dumps([ledger.seconds, before]))
-"""
-
-
-def test_parts_are_the_life_of_the_process():
-    """From its start as the kernel and its parent know it, imports before the ledger included."""
-    begun = time.perf_counter()
-    printed = run_python(TICKING)
-    life = time.perf_counter() - begun
-    seconds, before = json.loads(printed)
-    tick = 0.02  # the kernel knows starts to a hundredth of a second
-    assert before - tick < math.fsum(seconds.values()) < life + tick
-    assert seconds["imports"] >= 0.09
-    assert seconds["train"] >= 0.1
-    assert seconds["data"] >= 0.05
-    assert seconds["compilation"] == 0
 
 
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):

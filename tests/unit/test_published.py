@@ -36,17 +36,6 @@ def accuracy(values, spreads=SPREAD, **options):
     return judge(row, of(CONV, spreads)[1], with_accuracy(values, **options))
 
 
-# Files
-
-
-def test_published_rows_by_hand():
-    """The end, a bound, a batch of replicas; numbers that are easily mistyped."""
-    assert [bool(row.final) for row in of(CONV)[0]] == [False] * 15 + [True] * 2
-    row, evidence = row_of(CNN, "test_accuracy"), of(CNN)[1]
-    assert (row.bound, row.printed, row.global_batch) == ("lower", "over 0.89", None)
-    assert evidence.protocols[row.system].batch_of(row) == 8 * 128
-
-
 # Losses and accuracies
 
 
@@ -112,19 +101,6 @@ def test_what_learned_nothing_agrees_with_nothing(split, majority):
             assert judge(row, evidence, made).verdict == AT_CHANCE
     (run,) = compared(rows, evidence, made).runs
     assert run.verdict == AT_CHANCE
-
-
-def test_a_loss_that_may_not_beat_guessing_has_no_margin_and_cannot_hold():
-    rows = [row for row in of(CONV)[0] if row.metric == "test_loss"]
-    made = with_accuracy([0.884, 0.885, 0.886])
-    for one, loss in zip(made, (0.38, 0.39, 0.40), strict=True):
-        one["epochs"][4]["test_loss"] = loss
-    (run,) = compared(rows, of(CONV)[1], made).runs
-    assert run.verdict == HOLDS
-    for one in made:
-        one["data"]["test_majority"] = 0.7
-    (run,) = compared(rows, of(CONV)[1], made).runs
-    assert (run.numbers[0].claim.margin, run.verdict) == (0, CONSISTENT)
 
 
 # Published runs
