@@ -9,7 +9,7 @@ from paragone.analysis import contests, tidy
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 from paragone.base.jobs import read_job
-from paragone.records import parity_reports, record
+from paragone.records import measurements, record
 from paragone.reporting import footnotes, screen
 from paragone.reporting.answers import RUNS, from_tables, of_contests, to_text
 from paragone.reporting.inputs import Shown
@@ -61,7 +61,7 @@ def answer_all(job: OfTables) -> None:
 def answer_first(job: OfContests) -> None:
     """Write the answers of contests, before there are tables."""
     records = [record.read_contests(path) for path in job.contests]
-    rounds = contests.rounds(records, "", parity_reports.read_parity(job.parity))
+    rounds = contests.rounds(records, "", measurements.read_parity(job.parity))
     question = of_contests(job.title, rounds, job.labels, job.baseline)
     text = to_text([question], footnotes.headline(rounds))
     write_text(text, job.markdown)

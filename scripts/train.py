@@ -13,8 +13,7 @@ from paragone.models.weights import Pretrained
 from paragone.plan.code import digest_of, loaded_names
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
-from paragone.training.clocks import Ledger
-from paragone.training.loop import TrainingRun, train
+from paragone.training.loop import Ledger, TrainingRun, train
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.jobs import RunJob
 from paragone.workers.rendezvous import Rendezvous

@@ -9,12 +9,12 @@ from judge_rows import MARGINS
 from scipy import stats
 from workspace import ROOT
 
-from paragone.analysis import published, verdicts
+from paragone.analysis import prediction, verdicts
 from paragone.analysis.prediction import DIFFERS, NO_RUNS, Claim, adjusted, judge, judge_sample
 from paragone.analysis.statistics import ALPHA, FEWEST_EFFECTS, LEAST_FAMILY, Effects, holm
 
 FILES = sorted(ROOT.glob("papers/*/spread.csv"))
-SPREADS = {name: one for file in FILES for name, one in published.read_spreads(file).items()}
+SPREADS = {name: one for file in FILES for name, one in prediction.read_spreads(file).items()}
 FINALS = {
     name: pd.DataFrame(
         {metric: one.values(metric, int(one.rows["epoch"].max())) for metric in verdicts.FINAL}

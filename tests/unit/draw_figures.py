@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from workspace import FOLDERS
 
 from paragone.analysis import tidy
-from paragone.records import parity_reports
+from paragone.records import measurements
 from paragone.reporting.figures import load, write
 from paragone.reporting.inputs import Inputs
 
@@ -58,7 +58,7 @@ class Drawing:
         verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
         workloads = sorted({one["spec"]["workload"]["name"] for one in made})
         reports = [write_parity(folder, workload, verdicts) for workload in workloads]
-        runs, epochs = tabulated(made, parity_reports.read_parity(reports))
+        runs, epochs = tabulated(made, measurements.read_parity(reports))
         paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         predictions = [path for path in paths if path.exists()]
         drawing = cls(folder, runs=runs, epochs=epochs, predictions=predictions)

@@ -5,7 +5,7 @@ import msgspec
 from make_records import LABELS, make_record
 from workspace import CONFIG, PAPERS
 
-from paragone.analysis import published, verdicts
+from paragone.analysis import prediction, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.verdicts import Evidence
 from paragone.config.schema import Margin
@@ -36,8 +36,8 @@ def with_accuracy(values, **options):
 
 def spreads_of(made):
     """The committed spread, had it been of these runs."""
-    rows = published.spread_of(*tabulated(made))
-    return {name: published.Spread(part) for name, part in rows.groupby("workload")}
+    rows = prediction.spread_of(*tabulated(made))
+    return {name: prediction.Spread(part) for name, part in rows.groupby("workload")}
 
 
 def tabulated(made, passed=True):

@@ -18,7 +18,7 @@ import answer
 import draw
 import write_page
 from paragone.analysis import tidy
-from paragone.records import parity_reports
+from paragone.records import measurements
 
 BACKENDS = ("tensorflow-mirrored", "torch")
 EXPERIMENT, TITLE = "tpu_fashion_conv", "Which <way> of training?"
@@ -53,7 +53,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     in_tables = folder / "tables"
     write_records(folder, made)
     report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
-    runs, epochs = tabulated(made, parity_reports.read_parity([report]), EXPERIMENT)
+    runs, epochs = tabulated(made, measurements.read_parity([report]), EXPERIMENT)
     files = {kind: in_tables / EXPERIMENT / f"{kind}.parquet" for kind in ("runs", "epochs")}
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])

@@ -13,7 +13,7 @@ from workspace import changed, job, make_spec
 import collect
 from paragone.analysis import compliance, product_tables, tidy
 from paragone.analysis.compliance import Violation
-from paragone.records import parity_reports, record
+from paragone.records import measurements, record
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)
@@ -69,7 +69,7 @@ def find(folder: Path) -> list[Violation]:
     """The violations of all records in a folder, as of one experiment."""
     records = {path: record.read(path) for path in folder.glob("runs/*/record.json")}
     records |= {path: record.read_contests(path) for path in folder.glob("contests/*/record.json")}
-    verdicts = parity_reports.read_parity(sorted(folder.glob("parity/*.json")))
+    verdicts = measurements.read_parity(sorted(folder.glob("parity/*.json")))
     return compliance.find("one", records, verdicts)
 
 

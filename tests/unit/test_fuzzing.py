@@ -27,7 +27,7 @@ from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import load
-from paragone.records import parity_reports, record
+from paragone.records import measurements, record
 from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.nightly
@@ -111,7 +111,7 @@ DOCUMENTS: dict[str, tuple[Any, Callable[[Path], Any]]] = {
     ),
     "parity report": (
         {"workload": "w", "backends": {"torch": {"passed": True, "deviations": {}}}},
-        lambda path: parity_reports.read_parity([path]),
+        lambda path: measurements.read_parity([path]),
     ),
     "manifest": (json.loads(MANIFEST), lambda path: load(path, path.parent)),
     "config": (DEFAULTS, read_config),

@@ -21,12 +21,10 @@ from paragone.data.batches import WHOLE, train_batches
 from paragone.machine.activity import HostWatch
 from paragone.records.run_metrics import epochs_speed, time_to_target
 from paragone.records.run_record import Process
-from paragone.training import progress
+from paragone.training import loop
 from paragone.training.checkpoints import Checkpoints
-from paragone.training.clocks import Ledger
-from paragone.training.counts import Counts
-from paragone.training.loop import TrainingRun, train
-from paragone.training.progress import Progress
+from paragone.training.loop import Ledger, Progress, TrainingRun, train
+from participate import Counts
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
 
@@ -104,8 +102,8 @@ class Engine(engines.Engine):
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("paragone.training.clocks.time", made)
-    monkeypatch.setattr("paragone.training.clocks.age", lambda moment: 0.0)
+    monkeypatch.setattr("paragone.training.loop.time", made)
+    monkeypatch.setattr("paragone.training.loop.age", lambda moment: 0.0)
     monkeypatch.setattr("paragone.machine.process_entry.age", lambda moment=None: 0.0)
     return made
 
@@ -187,7 +185,7 @@ PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
 def test_long_epoch_reports_itself(capsys, monkeypatch):
     """With a clock that moves 4 seconds a batch: one line every ten seconds and no more."""
     now = iter(range(0, 10_000, 4))
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(now)))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(now)))
     list(Progress(SPEC, 20, 20_480).watch(2, range(20)))
     lines = capsys.readouterr().out.splitlines()
     assert 2 <= len(lines) < 19

@@ -9,7 +9,7 @@ from judge_rows import tabulated, with_accuracy
 from make_records import make_record
 from make_tables import write
 
-from paragone.analysis import published, verdicts
+from paragone.analysis import prediction, verdicts
 from paragone.analysis.prediction import (
     CONSISTENT,
     DIFFERS,
@@ -147,7 +147,7 @@ def outcomes(count=20):
         for seed, value in enumerate(values)
         for epoch in (1, 2)
     ]
-    return published.Spread(pd.DataFrame(rows))
+    return prediction.Spread(pd.DataFrame(rows))
 
 
 def test_all_rows_together_are_ranked_among_runs():
@@ -160,10 +160,10 @@ def test_all_rows_together_are_ranked_among_runs():
 
 def test_spread_of_runs_and_back(tmp_path):
     made = [*with_accuracy([0.8, 0.9]), make_record(seed=7, status="diverged")]
-    rows = published.spread_of(*tabulated(made))
+    rows = prediction.spread_of(*tabulated(made))
     assert len(rows) == 2 * 5
     rows.to_csv(tmp_path / "spread.csv", index=False)
-    (one,) = published.read_spreads(tmp_path / "spread.csv").values()
+    (one,) = prediction.read_spreads(tmp_path / "spread.csv").values()
     assert one.values("test_accuracy", 5).to_dict() == {0: 0.8, 1: 0.9}
     assert one.values("test_accuracy", 6).empty
     assert one.backend == "torch"
@@ -190,7 +190,7 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     runs, epochs = tabulated(made)
     files = write(tmp_path, "comparison", "tpu_fashion_conv", runs=runs, epochs=epochs)
     table = pd.read_csv(files["csv"])
-    outcome = table[table["metric"].isin(published.OUTCOMES)]
+    outcome = table[table["metric"].isin(prediction.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}
     final = table[table["family"] == "final"].set_index("metric")
     assert sorted(final.index) == sorted(verdicts.FINAL)

@@ -18,7 +18,7 @@ from make_experiments import OF_WIDE_RESNET, reuters
 from make_records import LABELS, make_record, of_backend, speed, waited
 from msgspec import structs
 
-from paragone.analysis import published, verdicts
+from paragone.analysis import prediction, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, NOT_COMPARABLE
 
@@ -117,7 +117,7 @@ def spread_around(center, deviation):
     noise = deviation * np.tile([-1.0, 1.0], 10)
     rows = pd.DataFrame({name: value + center + noise for name, value in values.items()})
     about = {"backend": "torch", "global_batch": 1000, "steps": 60, "epoch": 5, "seed": range(20)}
-    return published.Spread(rows.assign(**about))
+    return prediction.Spread(rows.assign(**about))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from paragone.base.typed_json import read, write
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.machine.process_entry import Measuring
-from paragone.training.clocks import Ledger
-from paragone.training.loop import Worker, build, failure_of, warm_up
+from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import join
 from paragone.workers.jobs import WorkerJob
 from paragone.workers.rendezvous import Rendezvous, meeting_folder

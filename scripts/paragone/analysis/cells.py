@@ -8,8 +8,7 @@ import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.contests import OF_EPOCHS
-from paragone.analysis.prediction import Reason
-from paragone.analysis.published import OUTCOMES, settings
+from paragone.analysis.prediction import OUTCOMES, Reason
 from paragone.config.numbers import Protocol, Row
 from paragone.tasks import METRICS
 
@@ -66,7 +65,8 @@ class Counterpart:
 
     def other_model(self) -> list[Reason]:
         """Return the settings of the model that differ from the published ones."""
-        measured = settings(self.runs["model_settings"].iloc[0])
+        text = self.runs["model_settings"].iloc[0]  # "a=1; b=x"
+        measured = dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
         return [
             ("model", key, measured.get(key, "not set"), value)
             for key, value in self.protocol.model.items()

@@ -7,8 +7,7 @@ from paragone.analysis.compliance import limit
 from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
-from paragone.records.measurements import MeasuringProcess
-from paragone.records.parity_reports import Parity
+from paragone.records.measurements import MeasuringProcess, Parity
 from paragone.records.run_metrics import combined, share_of_others
 from paragone.records.run_record import CLOCK_PARTS, Process, RunRecord
 from paragone.tasks import METRICS

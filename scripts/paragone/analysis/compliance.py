@@ -19,7 +19,7 @@ from paragone.config import questions
 from paragone.config.run_spec import Spec
 from paragone.records import run_metrics
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
-from paragone.records.parity_reports import Parity
+from paragone.records.measurements import Parity
 from paragone.records.record import Record
 from paragone.records.run_metrics import end_to_end, examples, parts
 from paragone.records.run_record import Epoch, FirstSteps, Load, Modes, Process, RunRecord

@@ -17,7 +17,7 @@ from paragone.analysis.compliance import REMARK, Breach, at_places, of_contests,
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
 from paragone.records.contest_record import ContestsRecord
-from paragone.records.parity_reports import Parity
+from paragone.records.measurements import Parity
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
 _SHARED = (

@@ -20,8 +20,8 @@ from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
-from paragone.records import parity_reports, record, run_metrics
-from paragone.records.parity_reports import Parity
+from paragone.records import measurements, record, run_metrics
+from paragone.records.measurements import Parity
 from paragone.records.run_metrics import combined
 from paragone.records.run_record import DataRead, Process, RunRecord
 from paragone.tasks import CLASSIFICATION
@@ -47,10 +47,10 @@ def of_experiment(
     for path, name in {**names, **{path: held[path].question for path in held}}.items():
         if path.parent.name != name:
             raise UserError(f"{path}: the record of {name}; delete this folder and run again")
-    verdicts = parity_reports.read_parity(parity)
+    verdicts = measurements.read_parity(parity)
     violations = compliance.find(experiment, {**records, **held}, verdicts)
     rounds = contests.rounds(held.values(), experiment, verdicts)
-    flop = parity_reports.read_flop(parity)
+    flop = measurements.read_flop(parity)
     of_runs, of_epochs = tables(
         [*records.values()], experiment, verdicts, products, violations, rounds, flop
     )

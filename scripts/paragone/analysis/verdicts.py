@@ -17,14 +17,15 @@ from paragone.analysis.prediction import (
     HOLDS,
     NO_RUNS,
     NOT_COMPARABLE,
+    OUTCOMES,
     Claim,
     Judgement,
     Reason,
+    Spread,
     adjusted,
     judge,
     judge_sample,
 )
-from paragone.analysis.published import OUTCOMES, Spread
 from paragone.analysis.statistics import ALPHA, Estimate, summarize
 from paragone.config.numbers import Protocol, Row
 from paragone.config.schema import Margin

@@ -15,7 +15,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.models.weights import Weights, trainable
-from paragone.records.parity_reports import ParityReport, ParityVerdict
+from paragone.records.measurements import ParityReport, ParityVerdict
 
 # In double precision, in the order in which one deviation causes the next. The largest deviations seen on
 # CPUs, mostly of MobileNetV2, as a deep network multiplies the error of a constant:

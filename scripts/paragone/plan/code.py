@@ -19,7 +19,7 @@ _TRAINING = (
     f"{_SPECIFICATION} data/__init__.py data/augmentation.py data/batches.py data/random_streams.py "
     "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
     "machine engines parity workers training records/run_record.py "
-    "records/run_metrics.py records/parity_reports.py ../launch.py ../train.py ../probe.py"
+    "records/run_metrics.py records/measurements.py ../launch.py ../train.py ../probe.py"
 )
 _ANALYSIS = "base tasks config records analysis ../collect.py"
 # Rooms of scripts/paragone/ and files in them, by group.
@@ -28,7 +28,7 @@ GROUPS = {
     "models/tensorflow.py ../fetch.py ../serialize.py",
     "training": _TRAINING,
     "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
-    "measuring": f"{_TRAINING} microbenchmarks records/measurements.py ../measure_products.py",
+    "measuring": f"{_TRAINING} microbenchmarks ../measure_products.py",
     "gate": f"{_TRAINING} ../check_parity.py",
     "analysis": _ANALYSIS,
     "reporting": f"{_ANALYSIS} reporting ../draw.py ../answer.py ../write_page.py",

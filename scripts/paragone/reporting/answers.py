@@ -16,8 +16,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, series_of
-from paragone.analysis.metrics import criterion
-from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
+from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import VERDICTS, PublishedRun

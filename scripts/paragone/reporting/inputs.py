@@ -11,7 +11,7 @@ import pandas as pd
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, series_of, sweeps_of
-from paragone.analysis.published import read_spreads
+from paragone.analysis.prediction import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
 from paragone.base.jobs import Job

@@ -14,8 +14,17 @@ import pandas as pd
 
 from paragone.analysis import pairwise, prediction
 from paragone.analysis.grouping import CONTEST
-from paragone.analysis.metrics import criterion, margin_words
-from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
+from paragone.analysis.pairwise import (
+    BETTER,
+    BOTH,
+    EQUAL,
+    NOT_COMPARED,
+    PAIR,
+    UNDECIDED,
+    criterion,
+    loser,
+    margin_words,
+)
 from paragone.analysis.statistics import FEWEST_EFFECTS
 from paragone.analysis.verdicts import Finding, PublishedRun
 from paragone.config.numbers import LOWER

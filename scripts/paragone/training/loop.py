@@ -1,9 +1,11 @@
 """The one training loop: what must be the same for every backend is written here, once."""
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,12 @@ from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
+from paragone.machine.process_entry import age
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
 from paragone.parity import first_steps
 from paragone.records.run_metrics import diverged, outcomes, time_to_target
 from paragone.records.run_record import (
+    CLOCK_PARTS,
     Activity,
     Epoch,
     FirstSteps,
@@ -38,10 +42,37 @@ from paragone.records.run_record import (
     RunRecord,
     TrainedModel,
 )
+from paragone.tasks import METRICS
 from paragone.training.checkpoints import Checkpoints
-from paragone.training.clocks import Ledger
-from paragone.training.progress import Progress
 from paragone.training.results import SAMPLES, data_read
+
+SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
+
+
+class Ledger:
+    """The clocks of a process: each second, from its start on, is charged to one part.
+
+    `mark`: the last switch. The kernel measures the same process independently: see the rule `clock-sum`.
+    """
+
+    def __init__(self) -> None:
+        now = time.perf_counter()
+        self.mark = now - age(now)
+        self._part = "imports"
+        self.seconds = dict.fromkeys(CLOCK_PARTS, 0.0)
+
+    def switch(self, part: str) -> float:
+        """End the current window, begin one of `part`; return the length of the ended one, seconds."""
+        now = time.perf_counter()
+        window = now - self.mark
+        self.seconds[self._part] += window
+        self.mark, self._part = now, part
+        return window
+
+    def add(self, earlier: dict[str, float]) -> None:
+        """Add the seconds of an earlier process of the same run."""
+        for part, seconds in earlier.items():
+            self.seconds[part] += seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +130,60 @@ class _Measured:
     first_epoch: int = 1
     modes: Modes | None = None
     epochs: list[Activity] = field(default_factory=list)
+
+
+class Progress:
+    """Prints one line per epoch, and one every ten seconds inside a long epoch.
+
+    A line is whole and names its run, so that several may interleave.
+    `steps`, `examples`: numbers in an epoch. `quiet`: print nothing, as every rank but the first does.
+    """
+
+    def __init__(self, spec: Spec, steps: int, examples: int, *, quiet: bool = False) -> None:
+        self._spec, self._steps, self._examples, self._quiet = spec, steps, examples, quiet
+        self._epoch_seconds: list[float] = []
+        self._last_line = time.perf_counter()
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        self._last_line = time.perf_counter()
+        spec = self._spec
+        run = f"{spec.workload.name} {spec.backend.name} x{spec.replicas} seed {spec.seed}"
+        if not self._quiet:
+            print(f"[{run}] {text}", flush=True)
+
+    def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield the batches and report how far the epoch is, without synchronizing any device."""
+        begun = time.perf_counter()
+        for step, batch in enumerate(batches):
+            now = time.perf_counter()
+            # Steps may be queued in no time after a long warm-up: a speed needs seconds of this epoch.
+            if step and now - max(begun, self._last_line) > SILENCE:
+                elapsed = now - begun
+                left = elapsed / step * (self._steps * (self._spec.epochs - epoch + 1) - step)
+                rate = self._examples * step / self._steps / elapsed
+                self.say(
+                    f"epoch {epoch}/{self._spec.epochs}, step {step}/{self._steps}: "
+                    f"{rate:,.0f} examples/s, {_duration(left)} left"
+                )
+            yield batch
+
+    def epoch_done(self, row: Epoch, quality: float | None) -> None:
+        """Report a finished epoch from its row in the record, and the quality of its evaluation."""
+        seconds = row.train_seconds + row.evaluate_seconds
+        self._epoch_seconds.append(seconds)
+        recent = self._epoch_seconds[-3:]
+        left = sum(recent) / len(recent) * (self._spec.epochs - row.epoch)
+        metric = METRICS[self._spec.workload.task.quality_name].label
+        self.say(
+            f"epoch {row.epoch}/{self._spec.epochs}: "
+            f"{self._examples / row.train_seconds:,.0f} examples/s, "
+            f"test {metric} {math.nan if quality is None else quality:.4f}, {_duration(left)} left"
+        )
+
+
+def _duration(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
 
 
 def train(run: TrainingRun) -> Result:

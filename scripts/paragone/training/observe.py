@@ -28,8 +28,7 @@ from paragone.parity.compare import FLOORS, Observation, largest, of_arrays, of_
 from paragone.parity.first_steps import GROUPS
 from paragone.records.run_record import MeasuringProcess, Process, RunRecord
 from paragone.training.checkpoints import Checkpoints
-from paragone.training.clocks import Ledger
-from paragone.training.loop import TrainingRun, train
+from paragone.training.loop import Ledger, TrainingRun, train
 
 LEAST = 2  # examples of a replica in a step of the gate: batch norm needs two
 

@@ -11,8 +11,15 @@ from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
-from paragone.analysis.metrics import CRITERIA, Criterion, criterion, margin_words
-from paragone.analysis.pairwise import differences, effects_of, oriented
+from paragone.analysis.pairwise import (
+    CRITERIA,
+    Criterion,
+    criterion,
+    differences,
+    effects_of,
+    margin_words,
+    oriented,
+)
 from paragone.analysis.statistics import ALPHA, Effects, summarize
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs

@@ -4,8 +4,8 @@ import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.metrics import CRITERIA, margin_words
-from paragone.analysis.published import OUTCOMES, spread_of
+from paragone.analysis.pairwise import CRITERIA, margin_words
+from paragone.analysis.prediction import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
