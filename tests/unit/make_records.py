@@ -303,7 +303,6 @@ def _epochs(random, measured, steps, batch, status, accuracies, exact) -> list[d
                 "train_seconds": seconds,
                 "train_loss": None if broken else 0.3 + 12 / epoch**3 + random.normal(0, 0.01),
                 "train_accuracy": 0.1 if broken else accuracy + 0.01,
-                "input_seconds": 0.02 * seconds,
                 "evaluate_seconds": 0.4 + random.uniform(0, 0.05),
                 "test_loss": None if broken else 0.4 + 4 / epoch**3,
                 "test_accuracy": 0.1 if broken else accuracy,

@@ -63,13 +63,12 @@ class Engine(engines.Engine):
         self.clock.now += 1
 
     def train_epoch(self, seed, learning_rates, batches, steps) -> Metrics:
-        self.peak, self.input = self.peak + 1, TRAINING / 2
+        self.peak += 1
         self.clock.now += TRAINING
         self.trained += 1
         return Metrics(1.0, 0.5)
 
     def evaluate(self, batches, steps) -> Metrics:
-        self.input = 0.0  # of this pass
         assert len(list(batches)) == steps
         self.clock.now += EVALUATION
         return Metrics(1.0, 0.5)
@@ -79,9 +78,6 @@ class Engine(engines.Engine):
 
     def updates(self) -> int:
         return self.trained
-
-    def input_seconds(self) -> float:
-        return self.input
 
     def modes(self) -> Modes:
         return Modes("ieee", True, None)
@@ -132,7 +128,6 @@ def test_each_second_is_on_its_own_clock(clock, tmp_path):
     made = run(Engine(clock), tmp_path)
     for row in made.outcome.epochs:
         assert (row.train_seconds, row.evaluate_seconds) == (TRAINING, EVALUATION)
-        assert row.input_seconds == TRAINING / 2
     expected = {"train": 3 * TRAINING, "evaluate": 3 * EVALUATION, "checkpoint": 2 * SAVING}
     expected["compilation"] = 1.0
     assert {part: made.ledger.seconds[part] for part in expected} == expected

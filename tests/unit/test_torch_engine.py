@@ -1,7 +1,6 @@
 """The PyTorch engine on a few made-up images: whole graphs, feeds, its count of FLOP; optimizers; models."""
 
 import os
-import time
 from contextlib import nullcontext
 from itertools import pairwise
 
@@ -19,7 +18,6 @@ from workspace import changed, make_spec
 from paragone.base.errors import Unavailable, UserError
 from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
-from paragone.engines import InputClock
 from paragone.engines import torch as eager
 from paragone.engines.reference import count_flop
 from paragone.engines.torch import PinnedFeed, Torch
@@ -155,18 +153,6 @@ def test_the_next_batch_is_copied_before_the_last_is_trained_on(monkeypatch):
         *("wait 3", "train 3"),
     ]
     assert streams.events.count("pinned") == streams.events.count("kept") == 6
-
-
-def test_the_input_clock_counts_drawing_and_not_training():
-    def drawn():
-        for number in range(3):
-            time.sleep(0.02)
-            yield (number,)
-
-    clock, begin = InputClock(), time.perf_counter()
-    for _ in clock.over(drawn()):
-        time.sleep(0.05)
-    assert 0.06 <= clock.seconds <= time.perf_counter() - begin - 0.15
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)

@@ -68,7 +68,7 @@ EPOCH_COLUMNS = typed(
     (TEXT, "run experiment workload backend"),
     (COUNT, "replicas global_batch seed epoch steps examples"),
     (REAL, f"learning_rate {of_metrics()}"),
-    (REAL, "train_seconds evaluate_seconds elapsed_train_seconds input_share"),
+    (REAL, "train_seconds evaluate_seconds elapsed_train_seconds"),
     (FLAG, "first_of_process"),
     (REAL, "other_cpu_share"),
 )

@@ -259,7 +259,6 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
             **_given(epoch),
             **run_metrics.outcomes(record, epoch),
             **shared,
-            "input_share": run_metrics.input_share(epoch),
             "examples": run_metrics.examples(record, epoch),
             "elapsed_train_seconds": elapsed,
             "first_of_process": run_metrics.first_of_process(record, epoch),

@@ -2,8 +2,7 @@
 
 import inspect
 import os
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -96,13 +95,6 @@ class Reports(Protocol):
         """Return the number of programs compiled for this process; None if it is not reported."""
         return None
 
-    def input_seconds(self) -> float | None:
-        """Return the seconds that the training thread drew, copied or awaited batches in the last epoch.
-
-        None if the framework does this in threads of its own and does not report it.
-        """
-        return None
-
     def reset_peak_memory(self) -> None:
         """Restart the count of `peak_device_memory`, if the framework can."""
         return
@@ -183,27 +175,6 @@ class Engine(Reports, Protocol):
 
     def load(self, folder: Path) -> None:
         """Restore the state that `save` wrote."""
-
-
-class InputClock:
-    """Measures how long the training thread draws and copies batches; `seconds`: of the last pass.
-
-    This is an upper bound of the time that a device, which computes meanwhile, waited for input.
-    """
-
-    seconds = 0.0
-
-    def over(self, batches: Iterable[tuple]) -> Iterator[tuple]:
-        """Yield the batches of one pass, timing each."""
-        self.seconds = 0.0
-        batches = iter(batches)
-        while True:
-            begin = time.perf_counter()
-            batch = next(batches, None)
-            self.seconds += time.perf_counter() - begin
-            if batch is None:
-                return
-            yield batch
 
 
 class _NotInstalled:

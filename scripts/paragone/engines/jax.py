@@ -21,7 +21,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import InputClock, Probe, Reports, jax_devices
+from paragone.engines import Probe, Reports, jax_devices
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.jax import (
@@ -58,7 +58,6 @@ class Jax(Reports):
         self._split = NamedSharding(mesh, PartitionSpec("data"))
         self._split_stacks = NamedSharding(mesh, PartitionSpec(None, "data"))
         self._whole = NamedSharding(mesh, PartitionSpec())
-        self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
         self._model = require_names(create_model(MODELS, spec, dataset))
@@ -270,7 +269,7 @@ class Jax(Reports):
         start, totals = np.uint32(seed), self._totals()
         pairs = np.arange(steps, dtype=np.uint32), np.array(learning_rates, self._dtype)
         taken = 0
-        for batch, number in self._clock.over(self._calls(batches)):
+        for batch, number in self._calls(batches):
             places = taken if number == 1 else slice(taken, taken + number)
             train = self._train_step if number == 1 else self._train_several
             numbers = (values[places] for values in pairs)
@@ -331,9 +330,6 @@ class Jax(Reports):
 
     def programs(self) -> Programs:
         return jax_devices.programs()
-
-    def input_seconds(self) -> float | None:
-        return self._clock.seconds
 
     def modes(self) -> Modes:
         """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""

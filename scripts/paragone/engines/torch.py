@@ -17,7 +17,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import InputClock, Probe, Reports, torch_devices
+from paragone.engines import Probe, Reports, torch_devices
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS, export, load_weights, require_names
@@ -33,13 +33,9 @@ class Feed:
 
     def __init__(self, put: Put) -> None:
         self._put = put
-        self.clock = InputClock()
 
     def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
         """Yield the batches of a split, "train" or "test", on the device."""
-        return self.clock.over(self._copied(batches, split))
-
-    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
         for batch in batches:
             yield tuple(map(self._put, batch))
 
@@ -54,7 +50,7 @@ class PinnedFeed(Feed):
         super().__init__(put)
         self._device, self._stream = device, torch.cuda.Stream(device)
 
-    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
         ahead = None
         for batch in batches:
             begun = self._begin(batch)
@@ -90,8 +86,8 @@ class ResidentFeed(Feed):
             "test": put(np.array(dataset.test_inputs)),
         }
 
-    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
-        for rows, *rest in super()._copied(batches, split):
+    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+        for rows, *rest in super().__call__(batches, split):
             yield self._inputs[split].index_select(0, rows), *rest
 
 
@@ -330,9 +326,6 @@ class Torch(Reports):
 
     def updates(self) -> int:
         return self._updates
-
-    def input_seconds(self) -> float | None:
-        return self.feed.clock.seconds
 
     def modes(self) -> Modes:
         """Return the modes in force; only CUDA has TF32."""

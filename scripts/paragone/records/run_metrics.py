@@ -124,13 +124,6 @@ def joules_per_example(record: RunRecord) -> float | None:
     return drawn / trained if trained and drawn else None
 
 
-def input_share(epoch: Epoch) -> float | None:
-    """Return the share, 0 to 1, of an epoch's training in which its thread drew and copied batches."""
-    if epoch.input_seconds is None:
-        return None
-    return epoch.input_seconds / epoch.train_seconds if epoch.train_seconds else None
-
-
 def other_cpu_share(windows: Iterable[Activity]) -> float | None:
     """Return the share, 0 to 1, of the CPU time of a host that the run could not have.
 

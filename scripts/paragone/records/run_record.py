@@ -208,16 +208,13 @@ class Epoch(Part, frozen=True, kw_only=True):
     """One epoch.
 
     Losses and the score of the task, an accuracy, micro F1 or a mean absolute error, are means over examples;
-    None where they are not finite. `learning_rate`: at the first step. `input_seconds`: part of
-    `train_seconds` in which the thread that trains drew and copied batches; None where the framework does
-    that in threads of its own.
+    None where they are not finite. `learning_rate`: at the first step.
     """
 
     epoch: Count
     learning_rate: Number
     steps: Count
     train_seconds: Number
-    input_seconds: Number | None
     train_loss: float | None
     train_accuracy: Fraction | UnsetType = UNSET
     train_f1: Fraction | UnsetType = UNSET

@@ -346,7 +346,6 @@ def _epochs(
         training = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
         train_seconds = ledger.switch("other")
         activity += run.host.since(mark)
-        input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
         ledger.switch("evaluate")
         evaluation = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
         evaluate_seconds = ledger.switch("other")
@@ -357,7 +356,6 @@ def _epochs(
             learning_rate=rates[0],
             steps=steps,
             train_seconds=train_seconds,
-            input_seconds=input_seconds,
             train_loss=_finite(training.loss),
             **scores,
             evaluate_seconds=evaluate_seconds,

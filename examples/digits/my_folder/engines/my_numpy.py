@@ -8,7 +8,7 @@ from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import ALONE
 from paragone.data.batches import WHOLE
-from paragone.engines import InputClock, Probe, Reports
+from paragone.engines import Probe, Reports
 
 
 class NumPy(Reports):
@@ -24,7 +24,6 @@ class NumPy(Reports):
         self.dtype = np.dtype(spec.weights_precision)
         self.scale = workload.input
         self.momentum = workload.optimizer["momentum"]
-        self.clock = InputClock()
         inputs = int(np.prod(dataset.train_inputs.shape[1:]))
         sizes = [inputs, workload.model["hidden"], len(dataset.class_names)]
         shapes = {}
@@ -62,8 +61,7 @@ class NumPy(Reports):
 
     def train_epoch(self, seed, learning_rates, batches, steps):
         totals = np.zeros(3)
-        fed = zip(self.clock.over(batches), learning_rates, strict=True)
-        for (inputs, labels), rate in fed:
+        for (inputs, labels), rate in zip(batches, learning_rates, strict=True):
             by_name, logits, losses = self.gradients(inputs, labels)
             for name, gradient in by_name.items():
                 self.velocity[name] = self.momentum * self.velocity[name] + gradient
@@ -112,9 +110,6 @@ class NumPy(Reports):
 
     def modes(self):
         return Modes(math_mode="ieee", deterministic=True, collectives=None)
-
-    def input_seconds(self):
-        return self.clock.seconds
 
 
 ENGINE = NumPy
