@@ -130,7 +130,7 @@ def targeted(**metrics: float) -> dict:
         ("classification", {"class_weights": [0, 0], "rule": "keras"}, {}, "no class counts"),
         (
             *("classification", {"label_smoothing": 0.1}, {"loss": "double_softmax"}),
-            "double_softmax has no class weights and no smoothed",
+            "double_softmax, which is of classification without class weights",
         ),
     ],
 )
