@@ -155,7 +155,7 @@ Editions = Annotated[
 class Tfds(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """A builder of TensorFlow Datasets
 
-    builder: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
+    builder: a builder of TensorFlow Datasets, or of data/builders/ of a paper or a plugin
     config: the builder's config; its default if absent
     version: the builder's version; its default if absent
     split: the builder's splits, in its notation; train and test if absent

@@ -1,4 +1,4 @@
-"""Builders that TensorFlow Datasets lacks, has for other editions only, or has slower: `BUILDER` of each."""
+"""Builders of papers and plugins that TensorFlow Datasets lacks, or has for other editions: `BUILDER` of each."""
 
 from paragone.base import plugins
 
