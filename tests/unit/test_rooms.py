@@ -4,6 +4,7 @@ A digest that missed a module would leave results that an edit changes.
 """
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -15,30 +16,16 @@ from paragone.plan.code import GROUPS, code_of, digest_of
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 LIBRARY = SCRIPTS / "paragone"
 
-# Directly below each room. Whatever lies below those is open to it as well: see `below`.
-NEXT_BELOW = {
-    "base": [],
-    "tasks": ["base"],
-    "machine": ["records"],
-    "config": ["tasks"],
-    "plan": ["config"],
-    "data": ["records"],
-    "models": ["data"],
-    "engines": ["models", "machine"],
-    "parity": ["engines"],
-    "workers": ["machine"],
-    "records": ["config"],
-    "training": ["parity", "workers", "records"],
-    "timing": ["workers"],
-    "microbenchmarks": ["engines"],
-    "analysis": ["records"],
-    "reporting": ["analysis"],
-}
+# (room, the room that it imports), as drawn.
+DRAWING = (ROOT / "docs/architecture.md").read_text().partition("<!-- drawing -->")[2]
+ARROWS = re.findall(r"(?m)^    (\w+) --> (\w+)$", DRAWING)
+ROOMS = {room for arrow in ARROWS for room in arrow}
 
 
 def below(room: str) -> set[str]:
-    """The rooms that `room` may import."""
-    return {*NEXT_BELOW[room], *(deeper for each in NEXT_BELOW[room] for deeper in below(each))}
+    """The rooms that `room` may import: those that its arrows reach."""
+    direct = {lower for upper, lower in ARROWS if upper == room}
+    return direct.union(*map(below, direct))
 
 
 def imported(path: Path) -> list[str]:
@@ -54,13 +41,13 @@ def imported(path: Path) -> list[str]:
     return names
 
 
-def test_every_room_is_listed():
+def test_every_room_is_drawn():
     rooms = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
-    assert rooms == set(NEXT_BELOW)
+    assert rooms == ROOMS
     assert [path.name for path in LIBRARY.glob("*.py")] == ["__init__.py"]
 
 
-@pytest.mark.parametrize("room", sorted(NEXT_BELOW))
+@pytest.mark.parametrize("room", sorted(ROOMS))
 def test_no_room_imports_one_above_it(room):
     upward = [
         f"{path.relative_to(LIBRARY)} imports {name}"
@@ -77,7 +64,7 @@ def test_no_program_imports_a_program():
         assert not programs & set(imported(path)), path
 
 
-# Modules by dotted name, without those of the plan, whose digests these are, and those that read no config.
+# Modules by dotted name.
 MODULES = {
     ".".join(path.relative_to(SCRIPTS).with_suffix("").parts).removesuffix(".__init__"): path
     for path in LIBRARY.rglob("*.py")
