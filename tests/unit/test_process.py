@@ -97,53 +97,48 @@ def test_it_writes_waits_and_calls_what_is_registered():
 MIB = 2**20
 
 
-@pytest.fixture
-def tree(tmp_path, monkeypatch):
-    """Make the files of control groups by hand."""
-    monkeypatch.setattr(limits, "_MOUNT", tmp_path / "cgroup")
-    monkeypatch.setattr(limits, "_MEMBERSHIP", tmp_path / "membership")
-
-    def make(membership: str, files: dict[str, object]) -> None:
-        (tmp_path / "membership").write_text(membership)
-        write_files(tmp_path / "cgroup", {name: f"{value}\n" for name, value in files.items()})
-
-    return make
-
-
-def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, object]:
-    """The files of a group of version 2, in MiB."""
-    limit = limit if limit == "max" else limit * MIB
-    stat = f"anon 5\ninactive_file {cached * MIB}\nactive_file 7"
-    names = {"max": limit, "current": used * MIB, "stat": stat}
+def memory(folder: str, limit: int | str, used: int, cached: int = 0) -> dict[str, object]:
+    """The files of a control group, of sizes in bytes."""
+    stat = f"anon 5\ninactive_file {cached}\nactive_file 7"
+    names = {"max": limit, "current": used, "stat": stat}
     return {f"{folder}memory.{name}": value for name, value in names.items()}
 
 
-@pytest.mark.parametrize(
-    ("membership", "files", "left"),
-    [
-        ("0::/job/step", second("job/step/", 100, 60, 10) | second("job/", "max", 0), 50),
-        ("0::/", second("", 100, 60), 40),  # a container of its own name space
-        ("0::/job", second("job/", "max", 60), None),
-        ("", {}, None),
-    ],
-)  # fmt: skip
-def test_the_tightest_limit_counts(tree, membership, files, left):
-    tree(membership, files)
-    expected = psutil.virtual_memory().available if left is None else left * MIB
-    assert limits.available_bytes() == pytest.approx(expected, rel=0.2)
+def claimed() -> int:
+    """How many of this process's cores it would have."""
+    before = os.sched_getaffinity(0)
+    try:
+        return limits.claim_cores(len(before))
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @pytest.mark.parametrize(
-    ("membership", "file", "text", "counts"),
+    ("group", "files", "ask", "answer"),
     [
-        ("0::/job", "job/memory.events", "oom 2\noom_kill 1", (1, 2)),
-        ("0::/job", "job/memory.events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
-        ("", "cpu.stat", "throttled_usec 5", (0, 0)),
+        ("/job", memory("job/", 100, 60, 10) | memory("", "max", 0), limits.available_bytes, 50),
+        ("/", memory("", 100, 60), limits.available_bytes, 40),  # a container of its own name space
+        ("/job", {"job/memory.events": "oom 2\noom_kill 1"}, limits.memory_counts, (1, 2)),
+        # Killed for a full memory of the whole host.
+        ("/job", {"job/memory.events": "oom 0\noom_kill 1"}, limits.memory_counts, (1, 0)),
+        ("/job", {"job/cpu.max": "250000 100000", "cpu.max": "150000 100000"}, claimed, 1),
+        ("/job", {"job/cpu.stat": "throttled_usec 2500000"}, limits.throttled_seconds, 2.5),
     ],
+    ids=range(6),
 )
-def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, counts):
-    tree(membership, {file: text})
-    assert limits.memory_counts() == counts
+def test_the_tightest_limit_counts(tmp_path, monkeypatch, group, files, ask, answer):
+    write_files(tmp_path, {name: f"{value}\n" for name, value in files.items()})
+    (tmp_path / "membership").write_text(f"0::{group}")
+    monkeypatch.setattr(limits, "_MOUNT", tmp_path)
+    monkeypatch.setattr(limits, "_MEMBERSHIP", tmp_path / "membership")
+    assert ask() == answer
+
+
+def test_without_a_control_group_there_is_no_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "_MEMBERSHIP", tmp_path / "membership")
+    free = psutil.virtual_memory().available
+    assert limits.available_bytes() == pytest.approx(free, rel=0.2)
+    assert (limits.memory_counts(), claimed()) == ((0, 0), len(os.sched_getaffinity(0)))
 
 
 def test_a_full_memory_of_a_group_is_an_error_and_no_kill():
@@ -162,28 +157,6 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill():
     assert done.returncode == 1, done.returncode
     assert "MemoryError" in done.stderr
     assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
-
-
-@pytest.mark.parametrize(
-    ("membership", "files", "cores"),
-    [
-        ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "max 100000"}, 2),
-        ("0::/job", {"job/cpu.max": "250000 100000", "cpu.max": "150000 100000"}, 1),
-        ("", {}, 1024),
-    ],
-)
-def test_threads_follow_the_quota(tree, membership, files, cores):
-    tree(membership, files)
-    before = os.sched_getaffinity(0)
-    try:
-        assert limits.claim_cores(len(before)) == min(len(before), cores)
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def test_seconds_that_a_quota_held_groups_back_are_counted(tree):
-    tree("0::/job", {"job/cpu.stat": "usage_usec 9\nthrottled_usec 2500000"})
-    assert limits.throttled_seconds() == 2.5
 
 
 def test_a_waiting_thread_takes_little_of_the_cap():
@@ -205,7 +178,7 @@ def test_a_waiting_thread_takes_little_of_the_cap():
 
 # Isolation: what no sensor reports is null; NVML by functions in its place
 
-SECONDS = 1.5
+SECONDS = 0.5
 
 
 def test_own_work_and_that_of_ended_children_is_no_neighbour():
