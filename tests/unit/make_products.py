@@ -1,25 +1,20 @@
 """Results of matrix products made by hand, valid against their schema."""
 
+import math
+
 from make_records import make_process
 
 from paragone.analysis import product_tables
 from paragone.base import typed_json
+from paragone.microbenchmarks.products import case_of
 from paragone.records import measurements
 
 
 def make_case(shape, precision="float32", gflops=(), status="completed"):
-    m, k, n = shape
-    flop = 2 * m * k * n
-    return {
-        "shape": list(shape),
-        "precision": precision,
-        "flop": flop,
-        "status": status,
-        "reason": None if status == "completed" else f"it was {status}",
-        "calls": 2 if gflops else None,
-        "runs": [2 * flop / (speed * 1e9) for speed in gflops],
-        "relative_error": 1e-7 if gflops else None,
-    }
+    runs = [2 * 2 * math.prod(shape) / (speed * 1e9) for speed in gflops]
+    numbers = {"calls": 2, "runs": runs, "relative_error": 1e-7} if gflops else {}
+    reason = None if status == "completed" else f"it was {status}"
+    return case_of(shape, precision, status, reason, **numbers)
 
 
 def make_result(backend, cases):

@@ -9,7 +9,7 @@ import pytest
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
 from make_records import FLOP, PROVEN, make_record, typed
 from make_tables import write
-from workspace import PAPERS, call, command, refused, succeed
+from workspace import call, command, refused, succeed
 
 from paragone.analysis import product_tables, tidy, verdicts
 from paragone.base import typed_json
@@ -142,23 +142,6 @@ def test_published_times_are_compared_with_those_of_their_device(tmp_path):
     assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
     assert gpu["PyTorch"] == "-"
     assert "measured on a cpu" in gpu["why"]
-
-
-REFERENCE = "accelerator_reference"
-ROWS = PAPERS[REFERENCE].published[REFERENCE].rows
-
-
-def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_path):
-    written = write(tmp_path, REFERENCE, REFERENCE, products=varied_table())
-    found = pd.read_csv(written["csv"])
-    assert len(found) == len(ROWS) + 5
-    assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
-    assert found["why"].str.contains("other hardware").all()
-    here = found[found["published"] == "-"]
-    torch = here[here["condition"].str.contains("float32.* PyTorch$")]
-    assert torch["measured here"].item().startswith("0.155 [0.150, 0.160] TFLOP/s (n = 3)")
-    v3 = found[(found["system"] == "Cloud TPU v3 (2018)") & (found["metric"] == "peak_throughput")]
-    assert (v3["published"].item(), v3["measured here"].item()) == ("420 TFLOP/s", "-")
 
 
 def squares(**changes):
