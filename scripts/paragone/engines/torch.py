@@ -11,13 +11,13 @@ from torch import distributed, nn
 from torch.nn import functional
 
 from paragone.base.engine_reports import Devices, Metrics, Modes
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, require_devices
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Probe, Reports, torch_devices
+from paragone.engines import Probe, Reports
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS, export, load_weights, require_names
@@ -149,7 +149,7 @@ class Torch(Reports):
             raise Unavailable(
                 f"{spec.replicas} replica(s) on {kind} asked for; this backend drives one device"
             )
-        device, name = torch_devices.open_device(kind)
+        device, name = open_device(kind)
         self.devices = Devices(kind, 1, workers=1)
         self.device_names = [name]
         self.shard = WHOLE
@@ -361,6 +361,22 @@ class Torch(Reports):
 
 
 ENGINE = Torch
+
+
+def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
+    """Open this worker's device of a kind; return it and the name of its model.
+
+    Each worker of a host has another device. Raises `Unavailable` if there are too few.
+    """
+    present = {"cpu": world.local_workers, "gpu": torch.cuda.device_count()}.get(kind, 0)
+    require_devices("PyTorch", kind, world.local_workers, present)
+    if kind == "cpu":
+        return torch.device("cpu"), "cpu"
+    # No TF32. Inductor reads these old flags, and PyTorch refuses to mix them with the new ones.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    device = torch.device("cuda", world.local_rank)
+    torch.cuda.set_device(device)
+    return device, torch.cuda.get_device_name(device)
 
 
 def _map_tensors(function: Callable[..., torch.Tensor], state: Any, *counterparts: Any) -> Any:

@@ -3,6 +3,12 @@
 DDP broadcasts the running statistics of rank 0 before each step.
 """
 
+import atexit
+import os
+import socket
+from datetime import timedelta
+
+import psutil
 import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
@@ -12,8 +18,9 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import torch_devices
-from paragone.engines.torch import Torch
+from paragone.engines.torch import Torch, open_device
+
+_LOOPBACK = "lo"
 
 
 class TorchWorkers(Torch):
@@ -26,8 +33,8 @@ class TorchWorkers(Torch):
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device and the process group."""
         torch.set_num_threads(threads)
-        device, name = torch_devices.open_device(spec.backend.device, world)
-        torch_devices.join(world, device)
+        device, name = open_device(spec.backend.device, world)
+        _join(world, device)
         workers = distributed.get_world_size()
         self.devices = Devices(spec.backend.device, workers, workers)
         self.device_names = [name]
@@ -73,3 +80,52 @@ class TorchDDP(TorchWorkers):
 
 
 ENGINE = TorchDDP
+
+
+def _join(world: World, device: torch.device) -> None:
+    """Open the process group unless it is open; on one host, over the loopback interface only."""
+    if distributed.is_initialized():
+        return
+    for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        if world.on_one_host:
+            os.environ[variable] = _LOOPBACK
+        elif interface := _interface_of(world.address(world.rank)[0]):
+            os.environ.setdefault(variable, interface)
+    distributed.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=_store(world),
+        rank=world.rank,
+        world_size=world.workers,
+        timeout=timedelta(seconds=world.timeout),
+    )
+    atexit.register(distributed.destroy_process_group)
+
+
+def _interface_of(address: str) -> str | None:
+    """Return the network interface of this host with an address; None if there is none."""
+    for name, entries in psutil.net_if_addrs().items():
+        if any(entry.address == address for entry in entries):
+            return name
+    return None
+
+
+def _store(world: World) -> distributed.Store:
+    """Return the store in which workers exchange their addresses. Rank 0 serves it, bound to its own address.
+
+    By default the store would listen on all interfaces.
+    """
+    if world.workers == 1:
+        return distributed.HashStore()
+    host, port = world.address(0)
+    listener = None
+    if world.rank == 0:
+        listener = socket.create_server((host, port)).detach()
+    return distributed.TCPStore(
+        host,
+        port,
+        world.workers,
+        is_master=world.rank == 0,
+        timeout=timedelta(seconds=world.timeout),
+        master_listen_fd=listener,
+        wait_for_workers=False,
+    )

@@ -183,7 +183,7 @@ def _jax(kind: str, threads: int) -> Framework:
     import jax
     import jax.numpy as jnp
 
-    from paragone.engines.jax_devices import open_mesh
+    from paragone.engines.jax import open_mesh
 
     jax.config.update("jax_enable_x64", True)  # or float64 would silently be float32
     return Framework(
@@ -230,10 +230,10 @@ def _torch(kind: str, threads: int) -> Framework:
     """Eager products in PyTorch, on a CPU or CUDA device. On a CPU operators return when they are done."""
     import torch
 
-    from paragone.engines import torch_devices
+    from paragone.engines.torch import open_device
 
     torch.set_num_threads(threads)
-    device, name = torch_devices.open_device(kind)
+    device, name = open_device(kind)
     return Framework(
         name,
         put=lambda array, precision: torch.from_numpy(array).to(device, getattr(torch, precision)),
