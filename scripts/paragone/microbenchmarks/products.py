@@ -198,10 +198,10 @@ def _jax(kind: str, threads: int) -> Framework:
 def _tensorflow(kind: str, threads: int) -> Framework:
     """Eager products in TensorFlow. On a CPU operators return when they are done."""
     from paragone.base.tensorflow import tf
-    from paragone.engines import tensorflow_devices
+    from paragone.engines.tensorflow import open_device, set_threads
 
-    tensorflow_devices.set_threads(threads)
-    device, model = tensorflow_devices.open_device(kind)
+    set_threads(threads)
+    device, model = open_device(kind)
 
     def put(array: np.ndarray, precision: str) -> Any:
         with tf.device(device):

@@ -28,7 +28,7 @@ def batches_are_split_on_the_host():
     """
     import tensorflow as tf
 
-    from paragone.engines import tensorflow_devices
+    from paragone.engines import tensorflow
     from paragone.engines.tensorflow import TensorFlow
 
     dataset, engine = make_images(), TensorFlow()
@@ -42,7 +42,7 @@ def batches_are_split_on_the_host():
     assert all(device.endswith("CPU:0") for device in splits)
 
     for kind, library in (("gpu", "NCCL"), ("cpu", "RING")):
-        strategy = tensorflow_devices._multiworker_strategy(ALONE, kind)
+        strategy = tensorflow._multiworker_strategy(ALONE, kind)
         assert strategy.extended._communication_options.implementation.value == library
 
 
@@ -51,7 +51,7 @@ def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
     import tensorflow as tf
     from tensorflow.python.framework.config import is_op_determinism_enabled
 
-    from paragone.engines import tensorflow_devices
+    from paragone.engines import tensorflow
     from paragone.engines.tensorflow import TensorFlow
 
     places = [[x, y, 0, core] for y in range(2) for x in range(2) for core in range(2)]
@@ -67,13 +67,13 @@ def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
         return SimpleNamespace(num_replicas_in_sync=taken.num_replicas)
 
     with (
-        patch.object(tensorflow_devices, "start_tpu", lambda: (None, topology)),
+        patch.object(tensorflow, "start_tpu", lambda: (None, topology)),
         patch.object(tf.distribute, "TPUStrategy", strategy),
     ):
         for replicas in (1, 8):
-            tensorflow_devices.create_strategy(ON_TPU.backend, replicas, ALONE)
+            tensorflow.create_strategy(ON_TPU.backend, replicas, ALONE)
         with pytest.raises(Unavailable, match=r"16 replica\(s\) on tpu asked for: "):
-            tensorflow_devices.create_strategy(ON_TPU.backend, 16, ALONE)
+            tensorflow.create_strategy(ON_TPU.backend, 16, ALONE)
     assert cores == [[0], [*range(8)]]
     assert ON_TPU.deterministic
     with suppress(Unavailable):
