@@ -106,18 +106,13 @@ class Jax(Reports):
 
     def _decayed(self, params: nnx.State) -> nnx.State:
         """Return which arrays the weight decay applies to."""
-        dimensions = {
-            id(variable): len(layout.shape) for _, variable, layout in entries(self._model)
-        }
-        by_path = {
-            path: dimensions[id(variable)]
-            for path, variable in nnx.iter_graph(self._model)
-            if isinstance(variable, nnx.Param)
-        }
         options = self._workload.optimizer
-        return nnx.map_state(
-            lambda path, variable: variable.replace(decayed(by_path[path], options)), params
-        )
+        decays = {
+            id(variable): decayed(len(layout.shape), options)
+            for _, variable, layout in entries(self._model)
+        }
+        by_path = {path: decays.get(id(variable)) for path, variable in nnx.iter_graph(self._model)}
+        return nnx.map_state(lambda path, variable: variable.replace(by_path[path]), params)
 
     # The device side
 

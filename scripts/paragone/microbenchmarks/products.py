@@ -28,10 +28,6 @@ _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 _LACKING = ("not implemented", "unimplemented", ".notfounderror")
 
 
-class TooSlow(Exception):
-    """The product would take longer than `LONGEST`."""
-
-
 @dataclass(frozen=True)
 class Framework:
     """How a framework multiplies on one device.
@@ -75,9 +71,13 @@ def measure(
     `runs`: seconds of each timed run of `calls` products, devices synchronized at both edges. A case
     without numbers has a status and a reason; so has a wrong product.
     """
+    foreseen = 2 * math.prod(shape) / speed if speed else 0.0
+    if foreseen > LONGEST:
+        source = f"{speed / 1e9:.1f} GFLOP/s of the next smaller product"
+        reason = f"{foreseen:,.0f} s foreseen, from {source}"
+        return case_of(shape, precision, "too_slow", reason)
     try:
         _check_memory(shape, precision)
-        _check_time(shape, speed)
         calls, runs, error = _time(framework, shape, precision, repeats)
     except Exception as failure:
         return case_of(shape, precision, _status(failure), first_line(failure))
@@ -96,8 +96,6 @@ def _status(failure: Exception) -> str:
     full = isinstance(failure, MemoryError) or "resourceexhausted" in text
     if full or says_memory_is_full(text):
         return "out_of_memory"
-    if isinstance(failure, TooSlow):
-        return "too_slow"
     if any(phrase in text for phrase in _LACKING):
         return "unavailable"
     raise failure
@@ -151,13 +149,6 @@ def _relative_error(framework: Framework, product: Any, a: np.ndarray, b: np.nda
     if sample.shape != expected.shape:
         return float("inf")
     return float(np.linalg.norm(sample - expected) / np.linalg.norm(expected))
-
-
-def _check_time(shape: tuple[int, int, int], speed: float) -> None:
-    seconds = 2 * math.prod(shape) / speed if speed else 0.0
-    if seconds > LONGEST:
-        source = f"{speed / 1e9:.1f} GFLOP/s of the next smaller product"
-        raise TooSlow(f"{seconds:,.0f} s foreseen, from {source}")
 
 
 def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
