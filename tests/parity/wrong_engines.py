@@ -17,7 +17,6 @@ from paragone.data import batches as data_path
 from paragone.data.augmentation import augment, draw
 from paragone.models.weights import trainable
 from paragone.parity import first_steps
-from paragone.records.run_record import FirstSteps
 from paragone.training import loop
 
 Plant = Callable[[pytest.MonkeyPatch, type], None]
@@ -202,9 +201,10 @@ def shifted(right: Callable, dataset: Any, *args: Any) -> Any:
     return ((inputs, np.roll(labels, 1)) for inputs, labels in right(dataset, *args))
 
 
-def first_steps_stay(right: Callable, worker: Any, expected: Any) -> Any:
+def first_steps_stay(right: Callable, worker: Any) -> Any:
+    verdict = right(worker)
     first_steps.take(worker.engine, worker.spec, worker.dataset, 1)
-    return FirstSteps(None, {}, {})
+    return verdict
 
 
 def an_epoch_late(right: Callable, spec: Any, epoch: int, steps: int) -> list[float]:
@@ -235,7 +235,7 @@ OF_LOOP: Bugs = {
             lambda right, size, changes, random: right(size, replace(changes, flip=False), random),
         ),
         "labels-of-the-neighbors": elsewhere(loop, "train_batches", shifted),
-        "first-steps-stay": elsewhere(loop, "_first_steps", first_steps_stay),
+        "first-steps-stay": elsewhere(loop, "warm_up", first_steps_stay),
     },
     ("loop", "evaluation"): {
         "tested-on-training-images": tested(on_training_images),

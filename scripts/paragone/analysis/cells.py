@@ -16,19 +16,15 @@ FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 
 
 class Missing(Exception):
-    """There is no value that a published number could be compared with; `reason` is why."""
+    """There is no value that a published number could be compared with.
 
-    has_runs = True
+    `reason` is why; `has_runs`: whether there are runs that it could have come from.
+    """
 
-    def __init__(self, kind: str, *values: Any) -> None:
+    def __init__(self, kind: str, *values: Any, has_runs: bool = False) -> None:
         super().__init__(kind)
         self.reason: Reason = (kind, *values)
-
-
-class NoRuns(Missing):
-    """There is no run that a published number could be compared with."""
-
-    has_runs = False
+        self.has_runs = has_runs
 
 
 @dataclass(frozen=True)
@@ -38,11 +34,6 @@ class Counterpart:
     runs: pd.DataFrame
     epochs: pd.DataFrame
     protocol: Protocol
-
-    @property
-    def synthetic(self) -> bool:
-        """Whether the runs used the synthetic stand-in."""
-        return run_states.holds_synthetic(self.runs)
 
     @property
     def reached(self) -> int:
@@ -83,7 +74,9 @@ class Counterpart:
 
         `any_length`: ignore the length of the epochs.
         """
-        reasons: list[Reason] = [("synthetic",)] if self.synthetic else []
+        reasons: list[Reason] = []
+        if run_states.holds_synthetic(self.runs):
+            reasons.append(("synthetic",))
         published = self.protocol.batch_of(row)
         if published is not None:
             batches = sorted(set(self.runs["global_batch"]) - {published})
@@ -130,18 +123,18 @@ def pick(
     # Masks until the end: a selection copies every column of a wide table.
     mask = runs["workload"] == protocol.workload
     if not mask.any():
-        raise NoRuns("no_workload", protocol.workload)
+        raise Missing("no_workload", protocol.workload)
     batch = protocol.batch_of(row)
     sizes = sorted(set(runs.loc[mask, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
         mask &= runs["global_batch"] == batch
         if not mask.any():
-            raise NoRuns("no_batch", batch, sizes)
+            raise Missing("no_batch", batch, sizes)
     if protocol.replicas is not None:
         mask = _with_replicas(runs, mask, protocol.replicas, exact)
     completed = runs[mask & (runs["status"] == "completed")]
     if completed.empty:
-        raise NoRuns("none_completed", run_states.not_completed(runs[mask]))
+        raise Missing("none_completed", run_states.not_completed(runs[mask]))
     return Counterpart(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 
@@ -151,7 +144,7 @@ def _with_replicas(runs: pd.DataFrame, mask: pd.Series, replicas: int, exact: bo
     completed = mask & (runs["status"] == "completed")
     if exact or not completed.any() or (equal & completed).any():
         if exact and not equal.any():
-            raise NoRuns("no_replicas", replicas)
+            raise Missing("no_replicas", replicas)
         return equal if equal.any() else mask
     counts = set(runs.loc[completed, "replicas"])
     nearest = min(counts, key=lambda count: (abs(count - replicas), count))
@@ -178,7 +171,7 @@ class Quantity:
     def values(self, cell: Counterpart, row: Row) -> pd.Series:
         """Return the measured values by seed. Raise `Missing` if the runs end before the row's epoch."""
         if row.epoch is not None and not row.final and cell.reached < row.epoch:
-            raise Missing("no_epoch", cell.reached)
+            raise Missing("no_epoch", cell.reached, has_runs=True)
         return self.measure(cell, row).astype("float64")
 
     def remark(self, cell: Counterpart, row: Row) -> Reason:

@@ -267,21 +267,16 @@ def _threads_per_host(record: RunRecord) -> list[int]:
     )
 
 
-def _joined(names: Iterable[str]) -> str:
-    return "; ".join(sorted(set(names)))
+def _joined(names: Callable[[Process], Iterable[str]]) -> Callable[[RunRecord], str]:
+    """Return a function of a record that joins what each of its processes names."""
+    return lambda record: "; ".join(
+        sorted({name for process in record.processes for name in names(process)})
+    )
 
 
-def _machines(record: RunRecord) -> str:
-    return _joined(process.machine.fingerprint for process in record.processes)
-
-
-def _commits(record: RunRecord) -> str:
-    return _joined(process.git.commit if process.git else "none" for process in record.processes)
-
-
-def _software(record: RunRecord) -> str:
-    pairs = (pair for process in record.processes for pair in process.software.items())
-    return _joined(f"{name} {version}" for name, version in pairs)
+_machines = _joined(lambda process: [process.machine.fingerprint])
+_commits = _joined(lambda process: [process.git.commit if process.git else "none"])
+_software = _joined(lambda process: map(" ".join, process.software.items()))
 
 
 def _experiment(record: RunRecord) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from paragone.analysis import columns
-from paragone.analysis.compliance import REMARK, Breach, at_places, of_contests, table
+from paragone.analysis.compliance import REMARK, at_places, of_contests, table
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
-from paragone.records.contest_record import ContestsRecord
+from paragone.records.contest_record import ContestsRecord, Window
 from paragone.records.measurements import Parity
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
@@ -30,7 +30,7 @@ COLUMNS = {
     **{name: columns.RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
     **columns.typed(
         ("Int64", "contest round place steps"),
-        ("float64", "contest_seconds seconds examples_per_second sleeping_share"),
+        ("float64", "contest_seconds seconds examples_per_second"),
         (columns.FLAG, "together"),
     ),
 }
@@ -42,79 +42,70 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
     """
-    rows: list[dict[str, Any]] = []
-    for record in records:
-        broken = [*of_contests(record)]
-        for at, contest in enumerate(record.contests):
-            numbers = {"contest": at + 1, "experiment": experiment}
-            for index in range(len(contest.contestants)):
-                rows += _rows(record, at, index, numbers, parity, broken)
+    rows = [row for record in records for row in _rows(record, experiment, parity)]
     frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
     return frame.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 
-def _rows(
-    record: ContestsRecord,
-    at: int,
-    index: int,
-    numbers: dict[str, Any],
-    parity: Parity,
-    broken: list[Breach],
-) -> Iterator[dict[str, Any]]:
-    contest = record.contests[at]
-    contestant = contest.contestants[index]
-    spec = contestant.spec
-    proven = columns.is_proven(contestant, parity)
-    process = next(iter(contestant.processes), None)
-    shared = {
-        **numbers,
-        "contest_seconds": contest.seconds,
-        "started": contest.started,
-        "run": record.question,
-        **columns.columns_of_spec(spec),
-        "dataset": record.data.dataset,
-        "status": contestant.status,
-        "reason": contestant.reason,
-        "parity": columns.PARITY[proven],
-        "data_source": record.data.source,
-        "data_edition": record.data.edition,
-        "machines": 1,
-        "together": contest.together,
+def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[dict[str, Any]]:
+    broken = [*of_contests(record)]
+    for number, contest in enumerate(record.contests):
+        for index, contestant in enumerate(contest.contestants):
+            spec = contestant.spec
+            proven = columns.is_proven(contestant, parity)
+            shared = {
+                "contest": number + 1,
+                "experiment": experiment,
+                "contest_seconds": contest.seconds,
+                "started": contest.started,
+                "run": record.question,
+                **columns.columns_of_spec(spec),
+                "dataset": record.data.dataset,
+                "status": contestant.status,
+                "reason": contestant.reason,
+                "parity": columns.PARITY[proven],
+                "data_source": record.data.source,
+                "data_edition": record.data.edition,
+                "machines": 1,
+                "together": contest.together,
+            }
+            if contestant.processes:
+                label = columns.machine_label(contestant.processes[0])
+                shared |= {"machine": label, "machine_name": label}
+            windows = [
+                (place, window)
+                for place, window in enumerate(contest.windows)
+                if window.contestant == index
+            ]
+            where = f"contests[{number}].contestants[{index}]"
+            if not windows:
+                yield shared | {"violations": " ".join(at_places(broken, where))}
+                continue
+            # The start of an epoch is the same in each window: its median is less noisy than each.
+            first = median(window.first for _, window in windows)
+            for place, window in windows:
+                rules = at_places(broken, where, f"contests[{number}].windows[{place}]")
+                row = shared | _row(window, place, rules)
+                sound = all(table()[rule].severity == REMARK for rule in rules)
+                if proven is True and sound and window.seconds > first:
+                    examples = spec.examples_of(window.steps)
+                    row["examples_per_second"] = examples / (window.seconds - first)
+                yield row
+
+
+def _row(window: Window, place: int, rules: list[str]) -> dict[str, Any]:
+    """Return what a window has of its own."""
+    host = window.host
+    lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
+    total = host.busy + host.idle + host.stolen
+    return {
+        "round": window.round,
+        "place": place,
+        "steps": window.steps,
+        "seconds": window.seconds,
+        **columns.of_others([lost / total if total else None]),
+        "violations": " ".join(rules),
     }
-    if process:
-        of_process = columns.columns_of_process(process)
-        shared |= {name: of_process[name] for name in ("machine", "machine_name")}
-    windows = [
-        (place, window)
-        for place, window in enumerate(contest.windows)
-        if window.contestant == index
-    ]
-    where = f"contests[{at}].contestants[{index}]"
-    if not windows:
-        yield shared | {"violations": " ".join(at_places(broken, where))}
-        return
-    # The start of an epoch is the same in each window: its median is less noisy than each.
-    first = median(window.first for _, window in windows)
-    for place, window in windows:
-        rules = at_places(broken, where, f"contests[{at}].windows[{place}]")
-        host = window.host
-        lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
-        total = host.busy + host.idle + host.stolen
-        row = {
-            **shared,
-            "round": window.round,
-            "place": place,
-            "steps": window.steps,
-            "seconds": window.seconds,
-            "sleeping_share": window.sleeping / window.whole,
-            **columns.of_others([lost / total if total else None]),
-            "violations": " ".join(rules),
-        }
-        sound = all(table()[rule].severity == REMARK for rule in rules)
-        if proven is True and sound and window.seconds > first:
-            speed = spec.examples_of(window.steps) / (window.seconds - first)
-            row["examples_per_second"] = speed
-        yield row
 
 
 def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

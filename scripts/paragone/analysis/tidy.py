@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict
+from msgspec import to_builtins
 
 from paragone.analysis import columns, compliance, contests
 from paragone.analysis.compliance import INVALID, NO_SPEED, Violation
@@ -155,7 +154,7 @@ def _run_row(
         **_status(record, violations),
         "parity": columns.PARITY[columns.is_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
-        **(asdict(model) if model else {}),
+        **(to_builtins(model) if model else {}),
         **_results(record),
         "steady_examples_per_second": run_metrics.epochs_speed(record),
         "steady_source": contests.OF_EPOCHS,
@@ -182,12 +181,7 @@ def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
 def _data(data: DataRead) -> Row:
     shape = " x ".join(map(str, data.input_shape))
     edition = {"data_source": data.source, "data_edition": data.edition}
-    return {**_given(data), **edition, "input_shape": shape}
-
-
-def _given(part: Struct) -> Row:
-    """Return the fields of a part of a record that are set."""
-    return {key: value for key, value in asdict(part).items() if value is not UNSET}
+    return {**to_builtins(data), **edition, "input_shape": shape}
 
 
 def _results(record: RunRecord) -> Row:
@@ -248,7 +242,7 @@ def _processes(processes: list[Process]) -> Row:
             sum, (count.compiled if count else None for count in programs)
         ),
         "programs_cached": combined(sum, (count.cached if count else None for count in programs)),
-        **(asdict(first.git) if first.git else {}),
+        **(to_builtins(first.git) if first.git else {}),
     }
 
 
@@ -256,7 +250,7 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
     shared = _cell(record, experiment)
     return [
         {
-            **_given(epoch),
+            **to_builtins(epoch),
             **run_metrics.outcomes(record, epoch),
             **shared,
             "examples": run_metrics.examples(record, epoch),

@@ -26,14 +26,6 @@ class ProductCase(Part, frozen=True):
     runs: list[Positive]
     relative_error: Number | None
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for other FLOP than those of the shape, or a completed case without runs."""
-        m, k, n = self.shape
-        if self.flop != 2 * m * k * n:
-            raise ValueError(f"flop of {m},{k},{n}: {self.flop} is not 2 m k n")
-        if self.status == "completed" and not self.runs:
-            raise ValueError("runs: none, of a completed case")
-
 
 class Products(Part, frozen=True):
     """Matrix products of one backend on one device."""

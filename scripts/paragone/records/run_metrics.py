@@ -8,22 +8,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, Load, RunRecord
-from paragone.tasks import Task
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
 # targets, multiples of their variance.
 DIVERGED = 1e6
-
-
-def metrics(
-    task: Task, epoch: Epoch, split: str, variance: float | None
-) -> dict[str, float | None]:
-    """Return the metrics of an epoch by name, for the split "train" or "test".
-
-    `variance`: of that split's targets, if they are numbers.
-    """
-    loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
-    return task.metrics(loss, score, variance)
 
 
 def variances(record: RunRecord) -> dict[str, float | None]:
@@ -34,11 +22,12 @@ def variances(record: RunRecord) -> dict[str, float | None]:
 
 def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
     """Return all metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
-    return {
-        f"{split}_{name}": value
-        for split, variance in variances(record).items()
-        for name, value in metrics(record.spec.workload.task, epoch, split, variance).items()
-    }
+    task, values = record.spec.workload.task, {}
+    for split, variance in variances(record).items():
+        loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
+        for name, value in task.metrics(loss, score, variance).items():
+            values[f"{split}_{name}"] = value
+    return values
 
 
 def diverged(record: RunRecord, loss: float) -> bool:

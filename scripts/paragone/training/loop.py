@@ -106,11 +106,15 @@ class TrainingRun(Worker):
 class Result:
     """What training has measured.
 
-    `record`: has no clocks; its last processes are those of this start. `probabilities`:
-    those of the first test examples, (n, classes). `peak_device_bytes`: the peak in the epochs.
+    `record`: has no clocks; its last processes are those of this start, of which this process trained from
+    `first_epoch` on, in these `modes`, with this `activity` of its host by epoch. `probabilities`: those of
+    the first test examples, (n, classes). `peak_device_bytes`: the peak in the epochs.
     """
 
     record: RunRecord
+    first_epoch: int = 1
+    modes: Modes | None = None
+    activity: list[Activity] = field(default_factory=list)
     probabilities: np.ndarray | None = None
     peak_device_bytes: int | None = None
 
@@ -121,15 +125,6 @@ class RunState(Part, frozen=True):
     epochs: list[Epoch]
     processes: list[Process]
     seconds: dict[str, float]
-
-
-@dataclass
-class _Measured:
-    """What this process has measured of itself so far."""
-
-    first_epoch: int = 1
-    modes: Modes | None = None
-    epochs: list[Activity] = field(default_factory=list)
 
 
 class Progress:
@@ -196,9 +191,9 @@ def train(run: TrainingRun) -> Result:
     """
     data = data_read(run.dataset, run.spec)
     record = RunRecord(run=run.spec.name, spec=run.spec, processes=run.processes, data=data)
-    result, measured = Result(record), _Measured()
+    result = Result(record)
     try:
-        _train(run, result, measured)
+        _train(run, result)
     except Exception as error:
         if (failure := failure_of(run.engine, error)) is None:
             raise
@@ -211,7 +206,7 @@ def train(run: TrainingRun) -> Result:
     if hasattr(run.engine, "devices"):  # the memory may be full before
         record.devices = run.engine.devices
     earlier = record.processes[: -len(run.processes)]
-    record.processes = [*earlier, *_processes(run, measured)]
+    record.processes = [*earlier, *_processes(run, result)]
     return result
 
 
@@ -229,13 +224,13 @@ def failure_of(engine: Engine, error: Exception) -> tuple[str, str] | None:
     return ("unsupported", first_sentence(error)) if engine.unsupported(error) else None
 
 
-def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
+def _train(run: TrainingRun, result: Result) -> None:
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     record = result.record
     examples, task = train_examples(dataset, spec), spec.workload.task
     steps = spec.steps(examples)
     progress = Progress(spec, steps, spec.epoch_examples(examples), quiet=run.world.rank > 0)
-    model, measured.modes = build(run)
+    model, result.modes = build(run)
     record.model = model
     record.first_steps = warm_up(run)
     engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
@@ -245,10 +240,10 @@ def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
         ledger.add(saved.progress.seconds)
         record.epochs = saved.progress.epochs
         record.processes = [*saved.progress.processes, *run.processes]
-        measured.first_epoch = saved.epoch + 1
+        result.first_epoch = saved.epoch + 1
         progress.say(f"resumed after epoch {saved.epoch}")
     earlier = record.processes[: -len(run.processes)]
-    for epoch, loss in _epochs(run, steps, progress, len(record.epochs), measured.epochs):
+    for epoch, loss in _epochs(run, steps, progress, len(record.epochs), result.activity):
         record.epochs.append(epoch)
         progress.epoch_done(epoch, outcomes(record, epoch)[f"test_{task.quality_name}"])
         if diverged(record, loss):
@@ -261,7 +256,7 @@ def _train(run: TrainingRun, result: Result, measured: _Measured) -> None:
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
-            ranks, rank = _processes(run, measured), run.world.rank
+            ranks, rank = _processes(run, result), run.world.rank
             ranks[rank] = process_entry.ending(ranks[rank], ledger.mark)
             state = RunState(record.epochs, [*earlier, *ranks], ledger.seconds)
             run.checkpoints.save(epoch.epoch, engine.save, state)
@@ -300,28 +295,22 @@ def warm_up(worker: Worker) -> FirstSteps | None:
     if worker.expected_steps is None:
         return None
     ledger.switch("first_steps")
-    return _first_steps(worker, worker.expected_steps)
-
-
-def _processes(run: TrainingRun, measured: _Measured) -> list[Process]:
-    """Return the processes of this start; the entry of this process has what it has measured."""
-    ranks = [replace(process, first_epoch=measured.first_epoch) for process in run.processes]
-    rank = run.world.rank
-    ranks[rank] = replace(ranks[rank], modes=measured.modes, epochs=[*measured.epochs])
-    return ranks
-
-
-def _first_steps(worker: Worker, expected: Path) -> FirstSteps:
-    """Return the parity gate's verdict on the first steps; keep the engine's state."""
-    engine = worker.engine
     before = engine.snapshot()
     verdict = first_steps.compared(
-        expected,
-        lambda steps: first_steps.take(engine, worker.spec, worker.dataset, steps),
-        worker.spec.precision,
+        worker.expected_steps,
+        lambda steps: first_steps.take(engine, spec, worker.dataset, steps),
+        spec.precision,
     )
     engine.restore(before)
     return verdict
+
+
+def _processes(run: TrainingRun, result: Result) -> list[Process]:
+    """Return the processes of this start; the entry of this process has what it has measured."""
+    ranks = [replace(process, first_epoch=result.first_epoch) for process in run.processes]
+    rank = run.world.rank
+    ranks[rank] = replace(ranks[rank], modes=result.modes, epochs=[*result.activity])
+    return ranks
 
 
 def _finite(value: float) -> float | None:
