@@ -1,4 +1,4 @@
-"""What TensorFlow is asked for on devices that this machine may lack; each in a process of its own."""
+"""What TensorFlow is asked for on devices that this machine may lack; in a process of its own."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ def batches_are_split_on_the_host():
 def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
     """The parity gate's steps are those of one replica, whatever the cores; a v2-8's topology, no TPU."""
     import tensorflow as tf
-    from tensorflow.python.framework.config import is_op_determinism_enabled
+    from tensorflow.python.framework import config
 
     from paragone.engines import tensorflow
     from paragone.engines.tensorflow import TensorFlow
@@ -76,22 +76,15 @@ def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
             tensorflow.create_strategy(ON_TPU.backend, 16, ALONE)
     assert cores == [[0], [*range(8)]]
     assert ON_TPU.deterministic
+    config.disable_op_determinism()
     with suppress(Unavailable):
         TensorFlow().build(ON_TPU, make_images(), 1)
-    assert not is_op_determinism_enabled()
+    assert not config.is_op_determinism_enabled()
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        batches_are_split_on_the_host,
-        a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism,
-    ],
-)
-def test_tensorflow_is_asked_for(what):
+def test_tensorflow_is_asked_for_what_other_devices_need():
     paths = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
-    line = [sys.executable, __file__, what.__name__]
-    succeed(line, PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
+    succeed([sys.executable, __file__], PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
 
 
 @pytest.mark.parametrize("at_once", [1, 130, 2**20])
@@ -117,4 +110,5 @@ def test_batches_come_out_of_a_pipeline_as_they_went_in(monkeypatch, at_once):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    batches_are_split_on_the_host()
+    a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism()

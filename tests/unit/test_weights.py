@@ -96,25 +96,17 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
 
 
 @pytest.mark.parametrize(
-    ("require", "model", "words"),
+    ("framework", "model", "words"),
     [
-        (
-            torch_models.require_names,
-            nn.Sequential(*OF_TORCH),
-            r"'1\.weight' belongs to GroupNorm",
-        ),
-        (
-            keras_weights.require_names,
-            keras.Sequential(OF_KERAS),
-            r"group_norm.*belongs to a layer",
-        ),
-        (jax_weights.require_names, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
+        (torch_models, nn.Sequential(*OF_TORCH), r"'1\.weight' belongs to GroupNorm"),
+        (keras_weights, keras.Sequential(OF_KERAS), r"group_norm.*belongs to a layer"),
+        (jax_weights, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
     ],
     ids=["torch", "keras", "flax"],
 )
-def test_a_weight_without_a_canonical_name_is_refused(require, model, words):
+def test_a_weight_without_a_canonical_name_is_refused(framework, model, words):
     with pytest.raises(UserError, match=words):
-        require(model)
+        framework.require_names(model)
 
 
 def test_a_norm_that_starts_at_zero_stays_there():
