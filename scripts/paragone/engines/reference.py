@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
@@ -32,7 +32,7 @@ from paragone.tasks import reference as tasks
 
 FLOP_EXAMPLES = 2  # batch norm refuses one value per channel
 State = defaultdict[str, Any]
-Tensors = dict[str, torch.Tensor]
+Tensors = dict[str, Tensor]
 
 
 class Reference:
@@ -64,15 +64,15 @@ class Reference:
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
         # Words and outputs of embeddings in the last forward pass, and which words the batch has, if the rule
         # of the optimizer needs them.
-        self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
-        self.seen: dict[nn.Parameter, torch.Tensor] = {}
+        self.embeddings: dict[nn.Parameter, tuple[Tensor, Tensor]] = {}
+        self.seen: dict[nn.Parameter, Tensor] = {}
         if spec.workload.updates_seen_words or not spec.workload.deduplicates:
             for module in self.model.modules():
                 if isinstance(module, nn.Embedding):
                     self.embeddings[module.weight] = torch.empty(0), torch.empty(0)
                     module.register_forward_hook(self._follow)
 
-    def _follow(self, module: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
+    def _follow(self, module: nn.Embedding, inputs: tuple, output: Tensor) -> None:
         self.embeddings[module.weight] = inputs[0], output
 
     def _count(self, norm: nn.BatchNorm2d, inputs: tuple) -> None:
@@ -81,7 +81,7 @@ class Reference:
     def _statistics(self) -> Tensors:
         return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
 
-    def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, ...]:
+    def _forward(self, batch: tuple, statistics: Tensors) -> tuple[Tensor, ...]:
         """Return the outputs as the loss takes them; the loss's gradient; of each example what is summed.
 
         That is, (batch, 4), the loss, its weight, the score and its count. Training changes `statistics`.
@@ -156,9 +156,7 @@ class Reference:
             self.biased[name] = kept * self.biased[name] + added * (values - 1) / values
 
     @torch.no_grad()
-    def _step(
-        self, rate: float, gradients: list[torch.Tensor], squares: list[torch.Tensor]
-    ) -> None:
+    def _step(self, rate: float, gradients: list[Tensor], squares: list[Tensor]) -> None:
         """Clip gradients, add the coupled weight decay to them, and update each weight.
 
         If the optimizer accumulates, by the mean gradient of several batches, after the last of them.
@@ -223,22 +221,18 @@ class Reference:
 ENGINE = Reference
 
 
-def _metrics(summands: torch.Tensor) -> Metrics:
+def _metrics(summands: Tensor) -> Metrics:
     return Metrics.of_sums(*summands.double().sum(0).tolist())
 
 
-def _sgd(
-    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
-) -> torch.Tensor:
+def _sgd(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
     """Return the move of Sutskever et al. (ICML 2013), with the velocity of gradients alone."""
     momentum = options["momentum"]
     state["velocity"] = momentum * state["velocity"] + g
     return g + momentum * state["velocity"] if options.get("nesterov") else state["velocity"]
 
 
-def _adam(
-    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
-) -> torch.Tensor:
+def _adam(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
     """Return the move of Adam (Kingma & Ba, arXiv:1412.6980).
 
     The rule of Keras has the "epsilon hat" of its section 2.
@@ -253,9 +247,7 @@ def _adam(
     return correction * state["first"] / (state["second"].sqrt() + epsilon)
 
 
-def _nadam(
-    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
-) -> torch.Tensor:
+def _nadam(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
     """Return the move of Nadam (Dozat, ICLR workshop, 2016, algorithm 2), with its schedule for mu.
 
     PyTorch and Keras 2 have 0.004 t for t in the schedule.
@@ -270,9 +262,7 @@ def _nadam(
     return (ahead + now) / (second.sqrt() + options["epsilon"])
 
 
-def _rmsprop(
-    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
-) -> torch.Tensor:
+def _rmsprop(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
     """Return the move of Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it."""
     rho = options["rho"]
     state["second"] = rho * state["second"] + (1 - rho) * square
@@ -281,16 +271,14 @@ def _rmsprop(
     return state["velocity"]
 
 
-def _adagrad(
-    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
-) -> torch.Tensor:
+def _adagrad(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
     """Return the move of Duchi et al. (JMLR 2011), with epsilon under the root, as Keras has it."""
     state["sum"] = (state["sum"] if step > 1 else options["initial"]) + square
     return g / (state["sum"] + options["epsilon"]).sqrt()
 
 
 # By optimizer: the function of what the learning rate multiplies in a step; steps count from 1.
-RULES: dict[str, Callable[..., torch.Tensor]] = plugins.extend(
+RULES: dict[str, Callable[..., Tensor]] = plugins.extend(
     "engines/reference.py",
     {
         "sgd": _sgd,

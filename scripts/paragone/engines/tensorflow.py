@@ -271,12 +271,8 @@ class TensorFlow(Reports):
             variable.assign(value)
 
     def _variables(self) -> list[keras.Variable]:
-        return [*self._model.variables, *self._optimizer.variables, *self._sums]
-
-    @property
-    def _sums(self) -> list[tf.Variable]:
-        """Return the state of accumulated gradients, which the optimizer does not keep."""
-        return self._accumulation.variables if self._accumulation else []
+        sums = self._accumulation.variables if self._accumulation else []
+        return [*self._model.variables, *self._optimizer.variables, *sums]
 
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
@@ -359,14 +355,11 @@ class TensorFlow(Reports):
         return isinstance(error, lacking) and "determinis" in error.message.lower()
 
     def save(self, folder: Path) -> None:
-        self._checkpoint().write(str(folder / "state"))
+        np.savez(folder / "state.npz", *self.snapshot())
 
     def load(self, folder: Path) -> None:
-        self._checkpoint().read(str(folder / "state")).assert_consumed()
-
-    def _checkpoint(self) -> tf.train.Checkpoint:
-        sums = {f"sum_{place}": variable for place, variable in enumerate(self._sums)}
-        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer, **sums)
+        with np.load(folder / "state.npz") as saved:
+            self.restore([saved[name] for name in saved.files])
 
 
 ENGINE = TensorFlow
