@@ -62,11 +62,12 @@ def conclude(job: RunJob, meeting: Path, status: str, reason: str | None) -> Non
         status=status,
         reason=reason,
         spec=spec,
+        data=results.data_read(dataset, spec),
         processes=processes(meeting, spec.workers),
     )
     print(f"[{spec.name}] {status}: {reason}", flush=True)
     results.write_predictions(job.predictions, dataset, None)
-    results.write_record(job, dataset, record, None)
+    results.write_record(job, record, None)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
         ledger.switch("other")
         first = -world.workers
         record.processes[first] = process_entry.ending(record.processes[first], ledger.mark)
-        results.write_record(job, run.dataset, record, ledger.seconds)
+        results.write_record(job, record, ledger.seconds)
         run.checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})

@@ -102,14 +102,11 @@ class Effects:
 
     def p_above(self, shift: float = 0.0) -> float:
         """Return the one-sided p value of "the true effect is at most `shift`"."""
-        return self._share_below((shift - self.mean) / self._scale)
+        return float(scipy.special.stdtr(self._freedom, (shift - self.mean) / self._scale))
 
     def p_below(self, shift: float = 0.0) -> float:
         """Return the one-sided p value of "the true effect is at least `shift`"."""
-        return self._share_below((self.mean - shift) / self._scale)
-
-    def _share_below(self, t: float) -> float:
-        return float(scipy.special.stdtr(self._freedom, t))
+        return float(scipy.special.stdtr(self._freedom, (self.mean - shift) / self._scale))
 
     def p_differs(self) -> float:
         """Return the two-sided p value of "there is no effect"."""

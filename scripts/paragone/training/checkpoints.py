@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -31,16 +31,13 @@ POLL = 0.2  # seconds between two looks at it
 ALONE = Rendezvous(None, workers=1, timeout=0)
 
 
-Kind = TypeVar("Kind")
-
-
 @dataclass(frozen=True)
-class Saved(Generic[Kind]):
+class Saved:
     """A checkpoint: the state of the engine in `folder`, that of the loop in `progress`."""
 
     epoch: int
     folder: Path
-    progress: Kind
+    progress: Any
 
 
 class Checkpoints:
@@ -89,7 +86,7 @@ class Checkpoints:
         for earlier in self._epochs()[:-NUMBER]:
             shutil.rmtree(self._at(earlier))
 
-    def last(self, kind: type[Kind]) -> Saved[Kind] | None:
+    def last(self, kind: type) -> Saved | None:
         """Return the newest undamaged checkpoint, the same on every rank, or None; `kind`: its progress."""
         newest = self._newest_undamaged() if self._meeting.rank == 0 else None
         epoch = self._meeting.meet("checkpoint", {"epoch": newest})[0]["epoch"]

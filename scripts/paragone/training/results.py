@@ -24,15 +24,12 @@ SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the predictions
 
 
-def write_record(
-    job: RunJob, dataset: Dataset, result: RunRecord, seconds: dict[str, float] | None
-) -> None:
-    """Complete a run's record with data and clocks; check and write it.
+def write_record(job: RunJob, result: RunRecord, seconds: dict[str, float] | None) -> None:
+    """Complete a run's record with clocks; check and write it.
 
-    `job`: has the path. `seconds`: by part of `run_record.CLOCK_PARTS`, summed
-    over the starts of rank 0; None if the process that measured is gone.
+    `job`: has the path. `seconds`: by part of `run_record.CLOCK_PARTS`, summed over the starts of rank 0;
+    None if the process that measured is gone.
     """
-    result.data = data_read(dataset, result.spec)
     result.clocks = clocks(seconds, result.epochs) if seconds else None
     typed_json.write(typed_json.sealed(result), job.record)
 
