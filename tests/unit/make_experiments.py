@@ -5,11 +5,6 @@ from itertools import product
 import numpy as np
 from make_records import make_record, of_backend
 
-OF_WIDE_RESNET = {
-    "workload": "wide-resnet",
-    "model": {"width": 1, "dropout": 0.01},
-    "train_examples": 10_000,
-}
 THROUGHPUT = {8: 328, 16: 551, 32: 808, 64: 1002, 128: 1165, 256: 1273, 512: 1329, 700: 1332}
 
 
@@ -21,8 +16,7 @@ def reuters() -> list[dict]:
         (plain, "torch", 1),
         *((double, backend, 1) for backend in ("tensorflow-mirrored", "torch", "torch-xla")),
     ]
-    common = {"dataset": "reuters", "train_examples": 8982, "steps_per_epoch": None, "epochs": 10}
-    common |= {"global_batch": 32, "parameters": 332_870}
+    common = {"steps_per_epoch": None, "epochs": 10, "global_batch": 32, "parameters": 332_870}
     return [
         make_record(backend, replicas=replicas, workload=workload, **common)
         for workload, backend, replicas in cells
@@ -33,7 +27,7 @@ def batch_sizes() -> list[dict]:
     """Throughput by batch size on two backends, of three runs each; memory ends at 1,024."""
     made = []
     scale = {"tensorflow-mirrored": 0.36, "torch": 0.55}
-    common = OF_WIDE_RESNET | {"steps_per_epoch": 2, "epochs": 2}
+    common = {"workload": "wide-resnet", "steps_per_epoch": 2, "epochs": 2}
     for backend, batch, seed in product(scale, [*THROUGHPUT, 1024], range(3)):
         cell = {"seed": seed, "global_batch": batch}
         cell["speed"] = scale[backend] * (1 + seed / 50) * THROUGHPUT.get(batch, 1300) ** 0.9
@@ -44,7 +38,7 @@ def batch_sizes() -> list[dict]:
 
 def to_target() -> list[dict]:
     """Three runs each of a batch that hits, one that misses, and one that memory ends, or divergence."""
-    common = OF_WIDE_RESNET | {"steps_per_epoch": None, "target": 0.85, "patience": 2}
+    common = {"workload": "wide-resnet", "steps_per_epoch": None, "target": 0.85, "patience": 2}
     courses = {8: [0.5, 0.9, 0.9, 0.9], 128: [0.5, 0.6, 0.9, 0.6]}
     made = [
         make_record(seed=seed, global_batch=batch, accuracies=course, epochs=4, **common)

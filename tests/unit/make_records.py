@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from msgspec import to_builtins
-from workspace import CONFIG
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
+from workspace import CONFIG, changed, make_spec
 
 from paragone.analysis import tidy
 from paragone.base import digests, typed_json
+from paragone.config.run_spec import Tuned, requested
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
 
@@ -29,7 +31,7 @@ CLASS_NAMES = [
     "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
 ]  # fmt: skip
-TRAIN_EXAMPLES = 60_000
+TRAIN_EXAMPLES = {"fashion_mnist": 60_000, "cats_vs_dogs": 2002, "reuters": 8982}
 FIRST_STEPS = {
     "reason": None,
     "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
@@ -60,9 +62,7 @@ def make_record(
     resumed_at: int | None = None,
     target: float | None = None,
     accuracies: list[float] | None = None,
-    dataset: str = "fashion_mnist",
-    model: dict | None = None,
-    train_examples: int = TRAIN_EXAMPLES,
+    train_examples: int | None = None,
     parameters: int = MODEL["parameters"],
     speed: float | None = None,
     patience: int = 1,
@@ -74,44 +74,27 @@ def make_record(
     `speed`: examples/s, with 3 % of noise an epoch unless it is given.
     """
     random = np.random.default_rng([seed, list(BACKENDS).index(backend), replicas, global_batch])
+    spec = make_spec(workload, backend, replicas, global_batch, seed=seed, epochs=epochs)
+    spec = replace(spec, steps_per_epoch=steps_per_epoch, precision=precision)
+    spec = replace(spec, tuning=convert(tuning or {}, Tuned))
+    if target is not None:
+        spec = changed(spec, {"target": {"accuracy": target, "patience": patience, "stop": False}})
     measured = {"completed": epochs, "diverged": min(2, epochs)}.get(status, 0)
-    steps = steps_per_epoch or train_examples // global_batch
+    examples = train_examples or spec.workload.train_examples
+    examples = examples or TRAIN_EXAMPLES[spec.workload.dataset]
+    steps = steps_per_epoch or examples // global_batch
     rows = _epochs(random, measured, steps, global_batch, status, accuracies, speed)
     starts = [1] if resumed_at is None else [1, resumed_at]
-    engine, strategy, device = (BACKENDS[backend][key] for key in ("engine", "strategy", "device"))
-    workers = replicas if strategy in ("ddp", "multiworker") else 1
-    count = {"kind": device, "replicas": replicas, "workers": workers}
-    compared = measured and not (model or {}).get("dropout")
+    compared = measured and not spec.workload.model.get("dropout")
     record = {
         "schema": 2,
-        "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}"
-        f"{'' if precision == 'float32' else '-mixed'}{'-tuned' if tuning else ''}",
+        "run": f"{spec.name}-{host.replace('_', '-')}",
         "status": status,
         "reason": None if status == "completed" else f"the run was {status}",
-        "spec": {
-            "workload": {
-                "name": workload,
-                "dataset": dataset,
-                "model": {"name": workload, **(model or {})},
-                "initializer": "keras",
-                "optimizer": {"name": "sgd", "momentum": 0.0},
-                "learning_rate": {"base": 0.001},
-            },
-            "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
-            "replicas": replicas,
-            "workers": workers,
-            "global_batch": global_batch,
-            "per_replica_batch": global_batch // replicas,
-            "epochs": epochs,
-            "steps_per_epoch": steps_per_epoch,
-            "precision": precision,
-            "seed": seed,
-            "deterministic": True,
-            "tuning": tuning or {},
-        },
-        "data": make_data(dataset, source, edition, train_examples),
+        "spec": json.loads(spec.to_json()),
+        "data": make_data(spec.workload.dataset, source, edition, examples),
         "model": {**MODEL, "parameters": parameters},
-        "devices": count,
+        "devices": to_builtins(requested(spec)),
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
         "clocks": _clocks(random) if measured else None,
@@ -119,13 +102,10 @@ def make_record(
     }
     if status == "unavailable":
         record |= dict.fromkeys(("data", "model", "devices"))
-    if target is not None:
-        goal = {"accuracy": target, "patience": patience, "stop": False}
-        record["spec"]["workload"]["target"] = goal
     if measured:
         record["model"]["final_weights"] = f"{seed:064x}"
     record["processes"] = [
-        make_process(start, host, rank) for start in starts for rank in range(workers)
+        make_process(start, host, rank) for start in starts for rank in range(spec.workers)
     ]
     for process in record["processes"]:
         process["variables"] = {**(tuning or {}).get("variables", {})}
@@ -141,7 +121,7 @@ def make_data(
     dataset: str = "fashion_mnist",
     source: str = "real",
     edition: str = "official",
-    train_examples: int = TRAIN_EXAMPLES,
+    train_examples: int = TRAIN_EXAMPLES["fashion_mnist"],
 ) -> dict:
     """What a record says of its data."""
     return {

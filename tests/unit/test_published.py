@@ -14,7 +14,7 @@ from judge_rows import (
     tabulated,
     with_accuracy,
 )
-from make_experiments import OF_WIDE_RESNET, reuters
+from make_experiments import reuters
 from make_records import LABELS, make_record, of_backend, speed, waited
 from msgspec import structs
 
@@ -250,8 +250,7 @@ def test_each_system_is_compared_with_its_variant_and_replicas(texts, system, ce
 
 
 def test_short_epochs_teach_less():
-    options = {"workload": "reuters-cnn", "dataset": "reuters", "global_batch": 32}
-    options |= {"train_examples": 8982}
+    options = {"workload": "reuters-cnn", "global_batch": 32}
     row = at("1 GPU", "train_loss", 1)
     short = judge(*row, [make_record(steps_per_epoch=4, **options)])
     assert short.reasons == (("epoch_examples", 128, 8982),)
@@ -287,7 +286,7 @@ def test_training_time_is_the_whole_run_or_a_call_of_fit(texts):
 def test_epoch_time_of_short_epochs_is_extrapolated():
     """Published is MobileNetV2 on one replica at batch 64, epochs of 23,262 examples."""
     rows, evidence = of(MIRRORED)
-    about = {"workload": "mobilenet-v2", "dataset": "cats_vs_dogs", "global_batch": 64}
+    about = {"workload": "mobilenet-v2", "global_batch": 64}
     about |= {"speed": 10.0}
     short = make_record(**about, train_examples=2002, steps_per_epoch=2, epochs=2)
     found = judge(rows[0], evidence, [short])
@@ -301,7 +300,7 @@ def test_epoch_time_of_short_epochs_is_extrapolated():
 
 def test_throughput_of_the_published_batch():
     rows, evidence = of(SIZES)
-    about = OF_WIDE_RESNET | {"steps_per_epoch": 2}
+    about = {"workload": "wide-resnet", "steps_per_epoch": 2}
     made = [make_record(global_batch=batch, **about) for batch in (8, 32)]
     assert judge(rows[1], evidence, made).reasons == (("no_batch", 16, [8, 32]),)
     there = judge(rows[0], evidence, made)
@@ -317,7 +316,7 @@ def test_throughput_of_the_published_batch():
     ],
 )
 def test_parameters_are_equal_or_differ(parameters, verdict, reason):
-    made = [make_record(workload="reuters-cnn", dataset="reuters", parameters=parameters)]
+    made = [make_record(workload="reuters-cnn", parameters=parameters)]
     found = judge(*at("model", "parameters"), made)
     assert (found.verdict, found.reasons) == (verdict, (reason,))
 
@@ -328,7 +327,7 @@ def test_parameters_are_equal_or_differ(parameters, verdict, reason):
 )
 def test_the_published_target_is_that_of_the_runs(target, verdict, reason):
     (row,), evidence = of("batch_size_time_to_accuracy")
-    about = OF_WIDE_RESNET | {"steps_per_epoch": None, "patience": 2, "global_batch": 8}
+    about = {"workload": "wide-resnet", "steps_per_epoch": None, "patience": 2, "global_batch": 8}
     made = make_record(target=target, accuracies=[0.5, 0.9, 0.9], **about)
     found = judge(row, evidence, [made])
     assert (found.verdict, found.reasons) == (verdict, (reason,))

@@ -17,7 +17,7 @@ import bundle_archive
 from bundle_archive import ALLOWED, CONFIG, LISTING, File
 from paragone.base.errors import UserError
 
-RUN = "fashion-conv.torch.r1.b1000.s0.node-1"
+RUN = make_record()["run"]
 RECORD = f"runs/{RUN}/record.json"
 CONTESTS = f"contests/{QUESTION}/record.json"
 
