@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from make_records import make_record, sealed, set_times, write_parity
+from make_records import make_record, sealed, set_times, write_parity, write_records
 from workspace import job
 
 import collect
@@ -46,10 +46,7 @@ def valid_records(seeds=SEEDS, backends=BACKENDS) -> list[dict]:
 
 def write_results(folder: Path, records: list[dict], **passed: bool | None) -> Path:
     """Records, with the digest that they have now, and the parity report of their workload; the folder."""
-    for made in records:
-        path = folder / "runs" / made["run"] / "record.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(sealed(made)))
+    write_records(folder, [sealed(made) for made in records])
     write_parity(folder, "fashion-conv", {**dict.fromkeys(BACKENDS, True), **passed})
     path = folder / "data/fashion_mnist/manifest.json"
     path.parent.mkdir(parents=True)

@@ -13,9 +13,6 @@ import pytest
 import torch
 from data_programs import DATASETS, fetch, prepare, serialize
 from PIL import Image
-from scipy.sparse import csr_matrix
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.neighbors import NearestCentroid
 from workspace import command, refusing, succeed
 
 from paragone.data import Dataset, load
@@ -138,8 +135,8 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_stand_in_has_the_shapes_of_the_real_set_and_can_be_learned(stand_ins, tmp_path, name):
-    """It has equal bytes each time. The plainest classifiers are far above chance and below certainty."""
+def test_a_stand_in_has_the_shapes_of_the_real_set(stand_ins, tmp_path, name):
+    """It has equal bytes each time. That it can be learned: pipeline/test_smoke.py without real data."""
     smaller = {"size": 32} if name == "cats_vs_dogs" else None
     prepare(name, tmp_path, tmp_path / "data", block=smaller, source="synthetic")
     dataset = load(tmp_path / "manifest.json", tmp_path / "data")
@@ -153,19 +150,6 @@ def test_a_stand_in_has_the_shapes_of_the_real_set_and_can_be_learned(stand_ins,
     if name == "reuters":
         assert dataset.vocabulary == 30_982
         assert max(dataset.train_inputs.max(), dataset.test_inputs.max()) < dataset.vocabulary
-
-    def flat(inputs: np.ndarray) -> np.ndarray | csr_matrix:
-        """Pixels, or how often each word is in a text."""
-        rows, values = np.arange(len(inputs)).repeat(inputs[0].size), inputs.ravel()
-        if dataset.vocabulary is None:
-            return inputs.reshape(len(inputs), -1)
-        return csr_matrix(((values > 0) * 1, (rows, values)), (len(inputs), dataset.vocabulary))
-
-    plain = MultinomialNB() if dataset.vocabulary else NearestCentroid()
-    plain.fit(flat(dataset.train_inputs[:10_000]), dataset.train_labels[:10_000])
-    accuracy = plain.score(flat(dataset.test_inputs), dataset.test_labels)
-    chance = np.bincount(dataset.test_labels).max() / len(dataset.test_labels)
-    assert chance + 0.2 < accuracy < 0.96
 
 
 def test_two_processes_fill_a_store_once(tmp_path):
