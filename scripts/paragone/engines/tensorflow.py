@@ -43,7 +43,13 @@ def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) 
     source = tf.data.Dataset.from_generator(
         lambda: _stacked(batches()), output_signature=tuple(several)
     )
-    return source.unbatch().prefetch(2).with_options(_untuned())
+    # Autotuning has nothing to tune here and falsifies the clocks: its thread sleeps 10 ms, 20 ms, 40 ms ...,
+    # and the end of an iterator may wait until it wakes up, so that timed windows last 0.64, 1.28 ... s, often
+    # far longer than their work. The iterators of `Strategy.distribute_datasets_from_function` cannot switch
+    # it off, so the engine does not use them.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return source.unbatch().prefetch(2).with_options(options)
 
 
 def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
@@ -56,18 +62,6 @@ def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
             yield tuple(
                 map(np.stack, zip(*group, strict=True)) if group[1:] else (a[None] for a in first)
             )
-
-
-def _untuned() -> tf.data.Options:
-    """Return options without autotuning, which has nothing to tune here and falsifies the clocks.
-
-    The tuning thread sleeps 10 ms, 20 ms, 40 ms ..., and the end of an iterator may wait until it wakes up,
-    so that timed windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. The iterators of
-    `Strategy.distribute_datasets_from_function` cannot switch it off, so the engine does not use them.
-    """
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return options
 
 
 class Statistics:

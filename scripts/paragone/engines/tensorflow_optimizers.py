@@ -52,11 +52,7 @@ class Accumulation:
             for weight in weights
         ]
         self._batches = tf.Variable(0, trainable=False, aggregation=first)
-
-    @property
-    def variables(self) -> list[tf.Variable]:
-        """Return the variables that hold the state."""
-        return [*self._sums, self._batches]
+        self.variables = [*self._sums, self._batches]  # the state
 
     def add(self, gradients: list[tf.Tensor]) -> None:
         """Add the gradients of a batch; every replica calls this with its part of them."""
