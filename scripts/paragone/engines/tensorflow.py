@@ -44,9 +44,9 @@ def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) 
         lambda: _stacked(batches()), output_signature=tuple(several)
     )
     # Autotuning has nothing to tune here and falsifies the clocks: its thread sleeps 10 ms, 20 ms, 40 ms ...,
-    # and the end of an iterator may wait until it wakes up, so that timed windows last 0.64, 1.28 ... s, often
-    # far longer than their work. The iterators of `Strategy.distribute_datasets_from_function` cannot switch
-    # it off, so the engine does not use them.
+    # and the end of an iterator may wait until it wakes up, so that timed windows last 0.64, 1.28 ... s,
+    # often far longer than their work. The iterators of `Strategy.distribute_datasets_from_function` cannot
+    # switch it off, so the engine does not use them.
     options = tf.data.Options()
     options.autotune.enabled = False
     return source.unbatch().prefetch(2).with_options(options)

@@ -182,8 +182,11 @@ class Torch(Reports):
         """Called between the backward pass and the optimizer step."""
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """Return a weight's squared gradients for the global batch, given those of this replica's loss."""
-        return squares
+        """Return a weight's squared gradients for the global batch, given those of this replica's loss.
+
+        Gradients of a replica weigh 1 / workers in the global batch, their squares 1 / workers^2.
+        """
+        return self.per_replica(squares) / self.devices.workers
 
     def per_replica(self, total: torch.Tensor) -> torch.Tensor:
         """Return the mean over replicas of a total of each."""

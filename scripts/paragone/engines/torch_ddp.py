@@ -41,11 +41,6 @@ class TorchWorkers(Torch):
         self.shard = Shard(world.rank, world.rank + 1, workers)
         return device
 
-    def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """Gradients of a replica weigh 1 / replicas in the global batch, their squares 1 / replicas^2."""
-        distributed.all_reduce(squares)
-        return squares / self.devices.workers**2
-
     def per_replica(self, total: torch.Tensor) -> torch.Tensor:
         distributed.all_reduce(total)
         return total / self.devices.workers

@@ -47,17 +47,11 @@ class TorchXLAMultiprocess(TorchXLA):
         return device
 
     def put(self, array: np.ndarray) -> torch.Tensor:
-        """Copy a host array to the device."""
-        return torch.from_numpy(array).to(self.device)
+        return Torch.put(self, array)
 
     def reduce_gradients(self) -> None:
         """Average the gradients over replicas."""
         xla_model.reduce_gradients(self.optimizer)
-
-    def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """Gradients of a replica weigh 1 / replicas in the global batch, their squares 1 / replicas^2."""
-        scale = 1 / self.devices.workers**2
-        return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)
 
     def per_replica(self, total: torch.Tensor) -> torch.Tensor:
         return xla_model.all_reduce(xla_model.REDUCE_SUM, total, scale=1 / self.devices.workers)
