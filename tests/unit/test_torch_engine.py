@@ -1,9 +1,7 @@
 """The PyTorch engine on a few made-up images: whole graphs, feeds, its count of FLOP; optimizers; models."""
 
 import os
-from contextlib import nullcontext
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines import torch as eager
 from paragone.engines.reference import count_flop
-from paragone.engines.torch import PinnedFeed, Torch
+from paragone.engines.torch import Torch
 from paragone.engines.torch_compile import TorchCompile
 from paragone.models import create_model
 from paragone.models.torch import MODELS
@@ -113,25 +111,6 @@ def test_no_step_reads_a_value_from_the_device(feed):
         engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 1), 4)
         engine.evaluate(evaluation_batches(DATASET, spec), 1)
     assert reads.seen == []
-
-
-def test_the_next_batch_is_copied_before_the_last_is_trained_on(monkeypatch):
-    events: list[str] = []
-    stream = SimpleNamespace(
-        record_event=lambda: events.append("copy"), wait_event=lambda event: events.append("wait")
-    )
-    monkeypatch.setattr(torch.cuda, "Stream", lambda device: stream)
-    monkeypatch.setattr(torch.cuda, "stream", nullcontext)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: events.append("pin") or tensor)
-    monkeypatch.setattr(torch.Tensor, "record_stream", lambda *_: events.append("kept"))
-    feed = PinnedFeed(torch.from_numpy, torch.device("cpu"))
-    batches = [(np.full(2, number), np.full(2, -number)) for number in range(3)]
-    for number, (inputs, labels) in enumerate(feed(batches, "train")):
-        assert (inputs.tolist(), labels.tolist()) == ([number] * 2, [-number] * 2)
-        events.append("train")
-    begun, trained = ["pin", "pin", "copy"], ["wait", "kept", "kept", "train"]
-    assert events == [*begun, *begun, *trained, *begun, *trained, *trained]
 
 
 IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)

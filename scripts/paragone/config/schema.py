@@ -363,9 +363,9 @@ class BackendBlock(Closed, kw_only=True):
     device: the kind of device that replicas run on; a run that finds another one is
         `unavailable`
     environment: envs/<environment>.yaml, used with --software-deployment-method conda
-    feed: how batches get to the device: each copied as it is drawn; from page-locked memory,
-        one step ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds
-        in config/engines.py
+    feed: how batches get to the device: each copied as it is drawn; from page-locked memory
+        (CUDA); or as rows of inputs that are all there; an engine has its feeds in
+        config/engines.py
     parity: precision of the parity gate; float32 where a device has no double precision
     label: name in figures and tables
     color: color in every figure, #rrggbb

@@ -29,7 +29,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 class Feed:
-    """The feed `batches`: each batch is copied to the device when it is drawn."""
+    """The feeds `batches` and `pinned`: each batch is copied to the device when it is drawn."""
 
     def __init__(self, put: Put) -> None:
         self._put = put
@@ -38,41 +38,6 @@ class Feed:
         """Yield the batches of a split, "train" or "test", on the device."""
         for batch in batches:
             yield tuple(map(self._put, batch))
-
-
-class PinnedFeed(Feed):
-    """The feed `pinned`: batches are copied from page-locked memory on a separate stream, one step ahead.
-
-    PyTorch's host allocator reuses that memory when its copy is done, so two buffers exist at a time.
-    """
-
-    def __init__(self, put: Put, device: torch.device) -> None:
-        super().__init__(put)
-        self._device, self._stream = device, torch.cuda.Stream(device)
-
-    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
-        ahead = None
-        for batch in batches:
-            begun = self._begin(batch)
-            if ahead:
-                yield self._end(*ahead)
-            ahead = begun
-        if ahead:
-            yield self._end(*ahead)
-
-    def _begin(self, batch: tuple) -> tuple[Tensors, torch.cuda.Event]:
-        with torch.cuda.stream(self._stream):
-            pinned = (torch.from_numpy(array).pin_memory() for array in batch)
-            copies = tuple(array.to(self._device, non_blocking=True) for array in pinned)
-            return copies, self._stream.record_event()
-
-    def _end(self, copies: Tensors, event: torch.cuda.Event) -> Tensors:
-        """Make the device, not the host, wait for the copies, which stay until it has used them."""
-        stream = torch.cuda.current_stream(self._device)
-        stream.wait_event(event)
-        for tensor in copies:
-            tensor.record_stream(stream)
-        return copies
 
 
 class ResidentFeed(Feed):
@@ -96,7 +61,8 @@ def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) ->
     if spec.backend.feed == "pinned":
         if device.type != "cuda":
             raise Unavailable(f"feed pinned: memory is page-locked for CUDA, not for {device.type}")
-        return PinnedFeed(put, device)
+        # PyTorch's host allocator uses page-locked memory again when its copy is done.
+        return Feed(lambda x: torch.from_numpy(x).pin_memory().to(device, non_blocking=True))
     return ResidentFeed(put, dataset) if spec.backend.feed == "resident" else Feed(put)
 
 
