@@ -443,21 +443,6 @@ def test_indicators():
         wrong(arrays(labels=odd, indicators="labels"), "other values than 0 and 1")
 
 
-def test_not_square():
-    """The layers of every framework have as many weights."""
-    from paragone.models import jax, tensorflow, torch
-
-    for name in ("fashion-cnn", "fashion-conv"):
-        shape = (18, 25, 3), 4
-        flax = jax.nnx.state(jax.MODELS[name](*shape), jax.nnx.Param)
-        sizes = {
-            sum(weight.numel() for weight in torch.MODELS[name](*shape).parameters()),
-            sum(leaf[...].size for _, leaf in jax.nnx.to_flat_state(flax)),
-            sum(w.numpy().size for w in tensorflow.MODELS[name](*shape).trainable_weights),
-        }
-        assert len(sizes) == 1
-
-
 def test_indices():
     words = RANDOM.integers(0, 40, (50, 9))
     dataset, _ = made(arrays(words, vocabulary=40))
