@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from paragone.config import numbers, papers, run_spec, schedules, schema  # noqa: E402 - found through the line above
 from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
-from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
+from paragone.reporting import tables  # noqa: E402 - found through the line above
 
 SCHEMAS = ROOT / "rules" / "schemas"
 MARKED = re.compile(r"<!-- (?P<what>\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -245,7 +245,9 @@ def _kinds(
 def _modules(kind: str) -> list[str]:
     """What `figures` or `tables` of an experiment may name, as a section of the page."""
     if kind == "tables":
-        purposes = {name: (table.__doc__ or "").splitlines()[0] for name, table in TABLES.items()}
+        purposes = {
+            name: (tables.load(name).__doc__ or "").splitlines()[0] for name in tables.TABLES
+        }
     else:
         files = (ROOT / "scripts/paragone/reporting/figures").glob("[!_]*.py")
         purposes = {file.stem: purpose(file) for file in files}

@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
         folder = job.results / kind / job.section
         for name, reads in exhibits.items():
             try:
-                write(name, job.inputs(reads), folder)
+                write(name, job.reading(reads), folder)
             except UserError as error:
                 raise UserError(f"{name} of {job.section}: {error}") from None
 

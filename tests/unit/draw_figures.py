@@ -67,8 +67,9 @@ class Drawing:
 
     def inputs(self, beside: str = "", title: str = "A title, batch 1,000") -> Inputs:
         """The inputs of a figure, with the published rows of the experiment `beside`."""
-        published = (FOLDERS.get(beside), beside, MARGINS)
-        return Inputs(title, self.files, LABELS, PALETTE, self.settings, *published)
+        published = {"paper": FOLDERS.get(beside), "published": beside, "margins": MARGINS}
+        shown = {"labels": LABELS, "palette": PALETTE, "settings": self.settings}
+        return Inputs(title=title, files=self.files, **shown, **published)
 
     def figure(self, name: str, beside: str = "", **about: str) -> Figure:
         """The figure, not written to any file."""

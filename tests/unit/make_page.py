@@ -63,7 +63,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
         "title": TITLE,
         "figures": {name: ["runs", "epochs"] for name in FIGURES},
         "tables": {name: ["runs", "epochs"] for name in TABLES},
-        "runs": [],
+        "run_names": [],
         "settings": {"baseline": "torch", "primary": {"experiment": EXPERIMENT, "metric": "speed"}},
         "published": EXPERIMENT,
         "paper": str(FOLDERS[EXPERIMENT]),

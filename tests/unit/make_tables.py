@@ -54,7 +54,7 @@ def write(
             tidy.write(given, path)
             given = path
         paths[kind] = [given]
-    published = (FOLDERS.get(beside), beside, MARGINS)
-    inputs = Inputs("A title", paths, LABELS, {}, settings, *published)
+    published = {"paper": FOLDERS.get(beside), "published": beside, "margins": MARGINS}
+    inputs = Inputs(title="A title", files=paths, labels=LABELS, settings=settings, **published)
     tables.write(name, inputs, folder)
     return {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}

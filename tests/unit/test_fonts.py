@@ -12,15 +12,15 @@ from matplotlib.font_manager import findfont
 from workspace import CONFIG, config_of, run_python
 
 from paragone.config.expand import expand
-from paragone.reporting import fonts, style
+from paragone.reporting import style
 from paragone.reporting.figures.clocks import PART_STYLES
 
 TEXT = "\N{TIBETAN LETTER KA}\N{TIBETAN LETTER KHA} \N{GREEK SMALL LETTER ALPHA}"
 DRAWN = """
 import json, sys, warnings
 from pathlib import Path
-from paragone.reporting import fonts, style
-files = fonts.use_fonts_for([sys.argv[1]])
+from paragone.reporting import style
+files = style.use_fonts_for([sys.argv[1]])
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     style.save(style.Frame(3.4, 1, sys.argv[1], None, [sys.argv[1]]), [Path(sys.argv[2])])
@@ -53,7 +53,7 @@ def test_a_font_of_the_machine_draws_what_the_own_one_lacks(tmp_path):
 
 
 def test_a_script_without_a_font_is_told_with_the_package(tmp_path):
-    if {TEXT[0]} <= set().union(*map(fonts._characters, fonts.findSystemFonts())):
+    if {TEXT[0]} <= set().union(*map(style.characters_of, style.findSystemFonts())):
         pytest.skip(
             "a font of this machine has Tibetan, so no notice is due: remove that font, or "
             "run the tests in a container without fonts-noto-core"
@@ -69,7 +69,7 @@ def test_a_script_without_a_font_is_told_with_the_package(tmp_path):
 @pytest.mark.parametrize("text", ["short", "a rather long name of a class " * 9, "\u0416" * 200])
 def test_a_name_fits_into_its_room(text):
     short = style.shortened(text, 0.6, 6)
-    assert style._text_width(short, 6) <= 0.6
+    assert style.text_width(short, 6) <= 0.6
     assert (short == text) is (text == "short")
     assert short == text or (short.endswith("\u2026") and text.startswith(short[:4]))
 

@@ -21,7 +21,7 @@ from paragone.analysis.prediction import (
     judge,
 )
 from paragone.analysis.statistics import holm
-from paragone.reporting import answers, text_tables
+from paragone.reporting import answers, tables
 
 # 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024.
 KNOWN = pd.Series(np.tile([-1.0, 1.0], 10))
@@ -179,8 +179,8 @@ def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
     stuck = KNOWN.set_axis(KNOWN.index.astype("Int64"))
     stuck[5] = 30.0
     run = verdicts.PublishedRun("theirs", "fashion-cnn", "PyTorch", (one_more(0.0, known=stuck),))
-    table = text_tables.TextTable(pd.DataFrame(), "", [], pd.DataFrame(), published_runs=[run])
-    text_tables.write(table, [tmp_path / "table.json"])
+    table = tables.TextTable(pd.DataFrame(), "", [], pd.DataFrame(), published_runs=[run])
+    tables.save(table, [tmp_path / "table.json"])
     (found,) = answers.published_in(tmp_path / "table.json")
     assert found.numbers[0].stuck == (5,)
 

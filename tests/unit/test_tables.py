@@ -7,9 +7,8 @@ import pytest
 from make_tables import FORMATS, write
 
 from paragone.base.errors import UserError
-from paragone.reporting import text_tables
-from paragone.reporting.tables import TABLES
-from paragone.reporting.text_tables import TextTable
+from paragone.reporting import tables
+from paragone.reporting.tables import TABLES, TextTable
 
 
 def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
@@ -28,7 +27,7 @@ def test_cells_and_remarks_in_every_format(tmp_path):
     rows, runs = pd.DataFrame({"tidy": [0.1]}), ["r1 r2 r1", ""]
     table = TextTable(rows, "A title", ["One & two."], cells, runs=runs)
     paths = {kind: tmp_path / "new" / f"t.{suffix}" for kind, suffix in FORMATS.items()}
-    text_tables.write(table, paths.values())
+    tables.save(table, paths.values())
     assert paths["csv"].read_text() == "tidy\n0.1\n"
     text = paths["markdown"].read_text()
     assert text.startswith("# A title\n\n| e ")

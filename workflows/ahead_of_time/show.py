@@ -19,7 +19,8 @@ from paragone.base.processes import end_process
 from paragone.base.typed_json import of_option, read
 from paragone.config.numbers import numbers_of
 from paragone.config.papers import read_paper
-from paragone.reporting import style, text_tables
+from paragone.reporting import style
+from paragone.reporting.tables import save
 
 
 @entry_point
@@ -48,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         style.save(draw(points, shown), options.files[:3])
         tidy.write(points, options.files[3])
     else:
-        text_tables.write(TABLES[options.name](shown), options.files)
+        save(TABLES[options.name](shown), options.files)
 
 
 def _published(

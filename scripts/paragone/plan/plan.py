@@ -315,7 +315,7 @@ class Plan:
                 kind: {name: exhibit.reads for of, name, exhibit in exhibits if of == kind}
                 for kind in self.exhibits
             },
-            "runs": self.runs_of(section) if section in self.experiments else [],
+            "run_names": self.runs_of(section) if section in self.experiments else [],
             "settings": {
                 key: getattr(block, key, getattr(self.config, key, None))
                 for key in sorted(settings)

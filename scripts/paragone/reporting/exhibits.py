@@ -57,7 +57,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its `cells` as `text_tables` writes them for readers, its rows as CSV, its caption as HTML."""
+    """A table: its `cells` as `tables` writes them for readers, its rows as CSV, its caption as HTML."""
 
     name: str
     label: str

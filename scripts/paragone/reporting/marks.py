@@ -250,8 +250,7 @@ def draw_row(
     axes: Axes, row: int, values: pd.Series, middle: float, ends: tuple[float, float], color: str
 ) -> None:
     """Draw the values of a row as dots, their middle as a tick, and its interval as a line."""
-    dots = {"orient": "y", "native_scale": True, "jitter": False, "linewidth": 0, "size": 3}
-    style.sns.stripplot(x=values, y=[row] * len(values), color=color, alpha=0.55, ax=axes, **dots)
+    axes.scatter(values, [row] * len(values), s=9, color=color, alpha=0.55, linewidth=0, zorder=3)
     axes.hlines(row, *ends, color=color, linewidth=1.2)
     axes.vlines(middle, row - 0.25, row + 0.25, color=color, linewidth=1.6)
 

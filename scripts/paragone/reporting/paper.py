@@ -20,7 +20,7 @@ from paragone.base.errors import UserError
 from paragone.config.papers import read_paper
 from paragone.reporting import answers, exhibits, footnotes, sentences
 from paragone.reporting.exhibits import Figure, PageJob, Results, Section, Table
-from paragone.reporting.fonts import OWN, use_fonts_for
+from paragone.reporting.style import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
 _PAGE_ONLY = ["why", "note", "p"]  # columns of a table that a column of the paper has no room for

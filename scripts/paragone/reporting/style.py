@@ -6,31 +6,30 @@ The same input gives the same bytes, whatever the machine and the date.
 import html
 import io
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Rectangle
+from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager
+from matplotlib.ft2font import FT2Font
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
-from paragone.base.processes import without
 from paragone.reporting import footnotes
-from paragone.reporting.fonts import OWN
-
-# Importing these takes as long as all the rest of a figure; seaborn needs them for kernel densities only.
-with without("scipy.stats", "scipy.cluster"):
-    import seaborn as sns
 
 SINGLE, DOUBLE = 3.33, 7.0  # widths of one column and of both, inches, as in the paper
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
@@ -39,13 +38,12 @@ ALARM = "#B00020"
 PUBLISHED = "#000000"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LINES = ("-", "--", ":", "-.")
+OWN = "DejaVu Sans"  # comes with matplotlib: the same glyphs on every machine
 
 _MARGIN = 0.04  # inches, to every edge of the figure
-_LINE_HEIGHT = 0.125  # inches
-_NOTE_SIZE = 6  # points
-_GAP = 0.05  # inches, between the parts of the frame
-_HANDLE = 0.48  # inches of a legend's entry besides its label: handle and gaps
-
+_GAP = 0.07  # inches, between the parts of the frame
+# Categories of Unicode without a glyph of their own.
+_INVISIBLE = ("Cc", "Cf", "Mn", "Zs", "Zl", "Zp")
 _TICKS = {"color": MUTED, "labelcolor": INK, "major.width": 0.6, "major.size": 2.5}
 _SETTINGS = {
     "font.family": OWN,
@@ -67,6 +65,11 @@ _SETTINGS = {
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.5,
     "legend.frameon": False,
+    "legend.borderaxespad": 0,
+    "legend.borderpad": 0,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.2,
+    "legend.labelspacing": 0.25,
     "figure.dpi": 100,
     "savefig.dpi": 300,
     "pdf.fonttype": 42,
@@ -75,21 +78,16 @@ _SETTINGS = {
 }
 # Without dates the same input gives the same bytes. PNG carries no date.
 _METADATA: dict[str, dict[str, str | None]] = {
-    ".svg": {"Date": None, "Creator": "Paragone"},
-    ".pdf": {
-        "CreationDate": None,
-        "ModDate": None,
-        "Creator": "Paragone",
-        "Producer": "matplotlib",
-    },
-    ".png": {"Software": "Paragone"},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {},
 }
 
 
 # Set on import, because artists take their defaults when they are made; a matplotlibrc of the user counts for
 # nothing.
 matplotlib.rcdefaults()
-sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
+matplotlib.rcParams.update(_SETTINGS)
 
 
 def color(palette: dict[str, str], backend: str) -> str:
@@ -122,42 +120,6 @@ def series_styles(
     return styles
 
 
-def save(figure: Figure, outputs: list[Path]) -> None:
-    """Write the figure to each path in the format of its suffix, each file complete or not at all.
-
-    PDF files are for papers, which have captions: they lack title and notes. SVG files have the notes as
-    their description. Raises `UserError` for a suffix other than .svg, .pdf and .png, before anything is
-    written.
-    """
-    for path in outputs:
-        if path.suffix not in _METADATA:
-            raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
-    _freeze(figure)
-    for path in outputs:
-        metadata, box = _METADATA[path.suffix], None
-        if isinstance(figure, Frame):
-            if path.suffix == ".svg":
-                metadata = {**metadata, "Description": figure.notes}
-            box = figure.inside if path.suffix == ".pdf" else None
-            for text in figure.around:
-                text.set_visible(box is None)
-        drawing = io.BytesIO()
-        figure.savefig(drawing, format=path.suffix[1:], metadata=metadata, bbox_inches=box)
-        content = drawing.getvalue()
-        if isinstance(figure, Frame) and path.suffix == ".svg":
-            content = content.replace(b"</svg>", figure.tooltips().encode() + b"</svg>")
-        write_bytes(content, path)
-
-
-def _freeze(figure: Figure) -> None:
-    """Fix the layout with rounded positions, because the solver's last digits differ from call to call."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)  # with "none" each savefig would draw twice
-    for axes in figure.axes:
-        x, y, width, height = axes.get_position(original=True).bounds
-        axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])
-
-
 class Frame(Figure):
     """A figure with its title, legend and `notes`; the caller draws the axes.
 
@@ -177,55 +139,62 @@ class Frame(Figure):
         """Make a figure of `width` inches whose axes get `height` inches, whatever surrounds them.
 
         `handles` are the entries of one legend above the axes. The notes below are the `remarks`, then data,
-        machine, disturbances and broken rules of the `runs`, unless that is None. Synthetic data get a banner
-        across the top.
+        machine, disturbances and broken rules of the `runs`, unless that is None. Synthetic data get a
+        warning in red.
         """
-        super().__init__()
+        super().__init__(figsize=(width, height))
         self.explained: list[tuple[Axes, Iterable[float], Iterable[float], Iterable[str]]] = []
-        synthetic = runs is not None and run_states.holds_synthetic(runs)
-        banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
-        heading = _wrapped(title, width, 8, "bold")
         texts, setting = list(remarks), []
         if runs is not None:
             texts += [*footnotes.isolation(runs), *footnotes.violations(runs)]
             setting = [footnotes.data(runs), footnotes.machine(runs)]
         self.notes = " ".join(texts)  # the paper says once on which data and machine
-        foot = _wrapped(" ".join([*texts, *setting]), width, _NOTE_SIZE)
-        for handle in handles:
-            room = width - 2 * _MARGIN - _HANDLE
-            handle.set_label(shortened(str(handle.get_label()), room, 7))
-        columns, rows = _legend_shape(handles, width)
-        top = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1
-        depth = len(banner) * _LINE_HEIGHT + _GAP
-        above = top + rows * _LINE_HEIGHT * 1.08 + _GAP + (depth + _GAP if banner else 0)
-        below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
-        whole, left = height + above + below, _MARGIN / width
-        self.set_size_inches(width, whole)
-        rect = (left, below / whole, 1 - 2 * left, height / whole)
-        pads = {"w_pad": 0.02, "h_pad": 0.02, "wspace": 0.04, "hspace": 0.04}
-        self.set_layout_engine("constrained", rect=rect, **pads)
-        self._write(heading, _MARGIN, 8, _LINE_HEIGHT * 1.1, weight="bold")
-        self._write(foot, whole - below + _GAP, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
-        self.around = [*self.texts]
-        self.inside = Bbox([[0, below - _GAP / 2], [width, whole - (top - _GAP / 2)]])
-        if banner:
-            place = {"color": ALARM, "linewidth": 0}
-            self.add_artist(Rectangle((0, self._y(top + depth)), 1, depth / whole, **place))
-            self._write(banner, top + _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
-            top += depth + _GAP
+        heading = self._text(title, size=8, weight="bold")
+        foot = self._text(" ".join([*texts, *setting]), size=6, color=MUTED, va="bottom")
+        self.around = [heading, foot]
+        parts: list[Text | Legend] = [heading]
+        if runs is not None and run_states.holds_synthetic(runs):
+            parts.append(self._text(footnotes.SYNTHETIC, size=7, weight="bold", color=ALARM))
         if handles:
-            self.legend(
-                handles=list(handles),
-                ncols=columns,
-                loc="upper left",
-                borderaxespad=0,
-                borderpad=0,
-                handlelength=2.2,
-                handletextpad=0.5,
-                columnspacing=1.2,
-                labelspacing=0.25,
-                bbox_to_anchor=(left, self._y(top)),
-            )
+            parts.append(self._legend(handles))
+        depths = [part.get_window_extent().height / self.dpi + _GAP for part in parts]
+        below = foot.get_window_extent().height / self.dpi + _MARGIN + _GAP
+        whole = _MARGIN + sum(depths) + height + below
+        self.set_size_inches(width, whole)
+        left, top = _MARGIN / width, 1 - _MARGIN / whole
+        self.inside = Bbox([[0, below - _GAP / 2], [width, whole * top - depths[0] + _GAP / 2]])
+        foot.set_y(_MARGIN / whole)
+        for part, depth in zip(parts, depths, strict=True):
+            if isinstance(part, Legend):
+                part.set_bbox_to_anchor((left, top))
+            else:
+                part.set_y(top)
+            top -= depth / whole
+        pads = {"w_pad": 0.02, "h_pad": 0.02, "wspace": 0.04, "hspace": 0.04}
+        rect = (left, below / whole, 1 - 2 * left, height / whole)
+        self.set_layout_engine("constrained", rect=rect, **pads)
+
+    def _text(self, text: str, size: float, weight: str = "normal", **options: str) -> Text:
+        """Write a text on the left, in as many lines as it takes; it is placed later."""
+        width = self.get_figwidth()
+        # A line is wrapped by the mean width of the text's characters, with some room for a wider line.
+        mean = text_width(text, size, weight) / max(len(text), 1)
+        columns = max(int((width - 2 * _MARGIN) / max(mean, 0.01) * 0.95), 12)
+        lines = textwrap.wrap(text, columns, break_on_hyphens=False)  # keeps names of rules whole
+        options = {"va": "top", **options}
+        return self.text(_MARGIN / width, 1, "\n".join(lines), size=size, weight=weight, **options)
+
+    def _legend(self, handles: Sequence[Artist]) -> Legend:
+        """Make a legend of as many columns as fit; it is placed later."""
+        room = self.get_figwidth() - 2 * _MARGIN
+        for handle in handles:
+            handle.set_label(shortened(str(handle.get_label()), room - 0.5, 7))
+        for columns in range(len(handles), 0, -1):
+            legend = self.legend(handles=list(handles), ncols=columns, loc="upper left")
+            if columns == 1 or legend.get_window_extent().width <= room * self.dpi:
+                break
+            legend.remove()
+        return legend
 
     def tooltips(self) -> str:
         """Return an invisible circle with a title, as SVG, at each of the places that are `explained`."""
@@ -240,48 +209,92 @@ class Frame(Figure):
                     circles.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4">{title}</circle>\n')
         return f'<g style="fill: none; pointer-events: all">\n{"".join(circles)}</g>\n'
 
-    def _y(self, inches_from_top: float) -> float:
-        return 1 - inches_from_top / self.get_figheight()
-
-    def _write(
-        self, lines: list[str], top: float, size: float, step: float, **options: str
-    ) -> None:
-        for number, line in enumerate(lines):
-            y = self._y(top + number * step)
-            self.text(_MARGIN / self.get_figwidth(), y, line, size=size, va="top", **options)
-
-
-def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
-    """Return the number of columns and rows of a legend that is no wider than the figure."""
-    if not handles:
-        return 1, 0
-    lengths = [_text_width(str(handle.get_label()), 7) + _HANDLE for handle in handles]
-    for columns in range(len(handles), 0, -1):
-        rows = -(-len(handles) // columns)
-        # matplotlib fills a legend column by column.
-        widths = [max(lengths[at : at + rows]) for at in range(0, len(lengths), rows)]
-        if sum(widths) <= width - 2 * _MARGIN:
-            return len(widths), rows
-    return 1, len(handles)
-
-
-def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
-    # A line is wrapped by the mean width of the text's characters, with some room for a wider line.
-    mean = _text_width(text, size, weight) / max(len(text), 1)
-    columns = max(int((width - 2 * _MARGIN) / mean * 0.95), 12)
-    return textwrap.wrap(text, columns, break_on_hyphens=False)  # keeps names of rules whole
-
 
 def shortened(text: str, width: float, size: float) -> str:
     """Return a text in at most `width` inches, with an ellipsis in the place of what is too much."""
-    text = " ".join(text.split())
-    length = len(text)
-    while length and _text_width(f"{text[:length]}…", size) > width:
-        length -= 1
-    return text if _text_width(text, size) <= width else f"{text[:length].rstrip()}…"
+    text = short = " ".join(text.split())
+    while short and text_width(short, size) > width:
+        text = text[:-1]
+        short = f"{text.rstrip()}…"
+    return short
 
 
-def _text_width(text: str, size: float, weight: str = "normal") -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a text in inches, by the metrics of the figure's fonts."""
     font = FontProperties(family=matplotlib.rcParams["font.family"], size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def save(figure: Figure, outputs: list[Path]) -> None:
+    """Write the figure to each path in the format of its suffix, each file complete or not at all.
+
+    PDF files are for papers, which have captions: they lack title and notes. SVG files have the notes as
+    their description. Raises `UserError` for a suffix other than .svg, .pdf and .png, before anything is
+    written.
+    """
+    for path in outputs:
+        if path.suffix not in _METADATA:
+            raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)  # with "none" each savefig would draw twice
+    for axes in figure.axes:  # the solver's last digits differ from call to call
+        axes.set_position(np.round(axes.get_position(original=True).bounds, 5))
+    for path in outputs:
+        metadata, box = _METADATA[path.suffix], None
+        if isinstance(figure, Frame):
+            if path.suffix == ".svg":
+                metadata = {**metadata, "Description": figure.notes}
+            box = figure.inside if path.suffix == ".pdf" else None
+            for text in figure.around:
+                text.set_visible(box is None)
+        drawing = io.BytesIO()
+        figure.savefig(drawing, format=path.suffix[1:], metadata=metadata, bbox_inches=box)
+        content = drawing.getvalue()
+        if isinstance(figure, Frame) and path.suffix == ".svg":
+            content = content.replace(b"</svg>", figure.tooltips().encode() + b"</svg>")
+        write_bytes(content, path)
+
+
+# Titles and names in any script
+
+
+def use_fonts_for(texts: Iterable[str]) -> list[Path]:
+    """Let figures draw these texts with further fonts where `OWN` lacks characters; return their files.
+
+    Prints a notice with the characters for which this machine has no font.
+    """
+    characters = {*"".join(texts)} - characters_of(findfont(OWN))
+    lacking = {sign for sign in characters if unicodedata.category(sign) not in _INVISIBLE}
+    files: list[Path] = []
+    for file in sorted(findSystemFonts(), key=_rank) if lacking else ():
+        if lacking & characters_of(file):
+            fontManager.addfont(file)
+            files.append(Path(file))
+            lacking -= characters_of(file)
+    if lacking:
+        print(
+            f"notice: no font of this machine has {''.join(sorted(lacking))}; these characters are drawn as "
+            "boxes: install fonts-noto-core and fonts-noto-cjk, or a font that has them, and draw again",
+            flush=True,
+        )
+    families = dict.fromkeys(FT2Font(str(file)).family_name for file in files)
+    matplotlib.rcParams["font.family"] = [OWN, *families]
+    return files
+
+
+def _rank(file: str) -> tuple[bool, bool, bool, str]:
+    """Plain fonts without serifs first, those of Noto before others; then by name."""
+    name = Path(file).name
+    slanted = any(word in name for word in ("Bold", "Italic", "Oblique", "Light", "Thin", "Black"))
+    return slanted, "Serif" in name, not name.startswith("Noto"), file
+
+
+@cache
+def characters_of(file: str) -> frozenset[str]:
+    """Return what matplotlib can draw from a font; nothing of one that is colored or unreadable."""
+    try:
+        font = FT2Font(file)
+    except (OSError, RuntimeError):
+        return frozenset()
+    plain = font.scalable and "COLR" not in file
+    return frozenset(map(chr, font.get_charmap())) if plain else frozenset()

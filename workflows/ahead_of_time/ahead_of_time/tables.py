@@ -6,7 +6,7 @@ import pandas as pd
 
 from ahead_of_time.bounds import PARTS
 from ahead_of_time.shown import BOUND, COMPILED, STATUS, Shown, milliseconds
-from paragone.reporting.text_tables import TextTable
+from paragone.reporting.tables import TextTable
 
 VERDICT, NO_BOUND = "lower bound, compiled, not run", "no bound"
 EXPLAINED = (

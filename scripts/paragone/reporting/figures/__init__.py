@@ -11,7 +11,7 @@ from typing import Any
 from paragone.analysis import tidy
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.reporting import fonts, style
+from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
 
 __path__ = plugins.extended(__path__, "reporting/figures")
@@ -36,7 +36,7 @@ def write(
     points = figure.points(inputs)
     columns = points.select_dtypes(["object", "string"]).to_numpy().ravel()
     texts = (text for text in columns if isinstance(text, str))
-    fonts.use_fonts_for([inputs.title, *inputs.labels.values(), *texts])
+    style.use_fonts_for([inputs.title, *inputs.labels.values(), *texts])
     style.save(figure.draw(points, inputs), [folder / f"{name}{suffix}" for suffix in suffixes])
     shown = points.loc[:, ~points.columns.str.startswith("_")]
     tidy.write(shown, folder / f"{name}.csv")

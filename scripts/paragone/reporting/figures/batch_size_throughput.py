@@ -26,7 +26,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
             marks.published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows
         ]
     for sweep in inputs.sweeps(*BY_BATCH):
-        cells = series_of(sweep.runs, inputs.labels, inputs.windows)
+        cells = series_of(sweep.runs, inputs.labels, inputs.rounds)
         speedy = [cell for cell in cells if len(cell.speeds)]
         peers = [cell for cell in speedy if smallest and cell.global_batch == smallest.global_batch]
         base = next(iter(peers or sorted(speedy, key=lambda cell: cell.global_batch)), None)

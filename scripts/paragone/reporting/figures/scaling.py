@@ -22,7 +22,7 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per backend and number of replicas."""
-    return scaling_table(inputs.runs, inputs.labels, inputs.windows)
+    return scaling_table(inputs.runs, inputs.labels, inputs.rounds)
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

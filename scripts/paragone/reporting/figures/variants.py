@@ -44,7 +44,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     `value` says how many times better than the baseline it was; of the metric `ABSOLUTE` it is the speed, and
     `mean` the median. A series without any value has one row of the metric "speed", and a reason in `words`.
     """
-    rows, judged = [], differences(inputs.runs, inputs.labels, inputs.windows)
+    rows, judged = [], differences(inputs.runs, inputs.labels, inputs.rounds)
     for work, baseline, peers in _works(inputs):
         for series in peers:
             shared = {
@@ -73,7 +73,7 @@ def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
     works: dict[str, list[Series]] = {}
     for machine, runs in machines:
         suffix = f", {machine}" if len(machines) > 1 else ""
-        for series in series_of(runs, inputs.labels, inputs.windows):
+        for series in series_of(runs, inputs.labels, inputs.rounds):
             works.setdefault(series.work + suffix, []).append(series)
     for work, peers in works.items():
         usual = [series for series in peers if is_usual(series.runs.iloc[0])] or peers

@@ -1,25 +1,69 @@
 """Tables: functions of `Inputs` that return a `TextTable`. A plugin adds a module with `table(inputs)`."""
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
+import pandas as pd
+
+from paragone.analysis import tidy
+from paragone.analysis.verdicts import PublishedRun
 from paragone.base import plugins
+from paragone.base.atomic_files import write_json, write_text
 from paragone.base.errors import UserError
-from paragone.reporting import text_tables
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.tables import measured, published
-from paragone.reporting.text_tables import TextTable
 
 __path__ = plugins.extended(__path__, "reporting/tables")
 
-TABLES: dict[str, Callable[[Inputs], TextTable]] = {
-    "comparison": published.comparison,
-    "matmul_comparison": published.matmul_comparison,
-    "accelerator_reference": published.accelerator_reference,
-    "differences": measured.differences,
-    "scaling": measured.scaling,
-    "spread": measured.spread,
+# The module of each table of the project.
+TABLES = {
+    "comparison": "published",
+    "matmul_comparison": "published",
+    "accelerator_reference": "published",
+    "differences": "measured",
+    "scaling": "measured",
+    "spread": "measured",
 }
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table: tidy `rows` for its CSV file; title, remarks and `cells`, plain texts, for a reader.
+
+    `outcomes` has the verdict of each line, which its cell `verdict` has as text; `runs` has the names of
+    each line's runs, separated by spaces. Both may be empty. `published_runs` are the runs that it judges.
+    """
+
+    rows: pd.DataFrame
+    title: str
+    remarks: list[str]
+    cells: pd.DataFrame
+    outcomes: Iterable[str] = ()
+    runs: Iterable[str] = ()
+    published_runs: Sequence[PublishedRun] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its texts for answers, page and paper; a line's runs are a list that names each once."""
+        return {
+            "remarks": self.remarks,
+            "columns": [*self.cells.columns],
+            "lines": self.cells.fillna("").astype(str).to_numpy().tolist(),
+            "outcomes": [*self.outcomes],
+            "runs": [list(dict.fromkeys(names.split())) for names in self.runs],
+            "published_runs": msgspec.to_builtins(
+                self.published_runs, enc_hook=lambda value: value.item()
+            ),
+        }
+
+    def as_markdown(self) -> str:
+        """Return it for a reader."""
+        escaped = self.cells.replace({r"\|": r"\\|"}, regex=True)
+        text = "" if escaped.empty else escaped.to_markdown(index=False, disable_numparse=True)
+        remarks = "".join(f"- {remark}\n" for remark in self.remarks)
+        return f"# {self.title}\n\n{text}\n\n{remarks}"
 
 
 def load(name: str) -> Callable[[Inputs], TextTable]:
@@ -27,18 +71,29 @@ def load(name: str) -> Callable[[Inputs], TextTable]:
 
     Raises `UserError` that lists the known names.
     """
+    table: Callable[[Inputs], TextTable]
     if name in TABLES:
-        return TABLES[name]
-    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    added = [module for module in plugins.names_in("reporting/tables") if module not in modules]
-    if name not in added:
-        raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
-    table: Callable[[Inputs], TextTable] = plugins.load("reporting/tables", name, "table").table
+        table = getattr(importlib.import_module(f"{__name__}.{TABLES[name]}"), name)
+        return table
+    names = {*plugins.names_in("reporting/tables")} - {*TABLES.values()}
+    if name not in names:
+        raise UserError(f"{name!r} is none of the tables: {', '.join(sorted({*TABLES} | names))}")
+    table = plugins.load("reporting/tables", name, "table").table
     return table
 
 
 def write(name: str, inputs: Inputs, folder: Path) -> None:
     """Write a table into a folder as CSV, Markdown and JSON."""
-    text_tables.write(
-        load(name)(inputs), [folder / f"{name}.{end}" for end in ("csv", "md", "json")]
-    )
+    save(load(name)(inputs), [folder / f"{name}.{end}" for end in ("csv", "md", "json")])
+
+
+def save(table: TextTable, paths: Iterable[Path]) -> None:
+    """Write each file, complete or not at all, in the format of its suffix."""
+    for path in paths:
+        match path.suffix:
+            case ".csv":
+                tidy.write(table.rows, path)
+            case ".json":
+                write_json(table.as_json(), path)
+            case ".md":
+                write_text(table.as_markdown(), path)

@@ -10,7 +10,7 @@ from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import Row
-from paragone.reporting.text_tables import TextTable
+from paragone.reporting.tables import TextTable
 
 PAIRED = (
     "Speeds of variants that are timed in turn are compared by contest: the effect of a contest is the "
@@ -36,7 +36,7 @@ _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p"
 
 def differences(inputs: Inputs) -> TextTable:
     """Compare the variants of an experiment with each other: one row per metric and pair."""
-    runs, windows, primary = inputs.runs, inputs.windows, inputs.settings["primary"]
+    runs, windows, primary = inputs.runs, inputs.rounds, inputs.settings["primary"]
     rows = sentences.with_verdicts(pairwise.differences(runs, inputs.labels, windows))
     rows["family"] = "exploratory"
     notes = [NOTHING]
@@ -78,7 +78,7 @@ def _effect(row: Row) -> str:
 def scaling(inputs: Inputs) -> TextTable:
     """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
     runs = inputs.runs
-    rows = scaling_table(runs, inputs.labels, inputs.windows)
+    rows = scaling_table(runs, inputs.labels, inputs.rounds)
     notes = [SPEED_UP, footnotes.speeds(inputs.series), *([SHARED] if shares_cores(runs) else [])]
     repeats = footnotes.repeats(rows["n"], inputs.series)
     cells = pd.DataFrame(

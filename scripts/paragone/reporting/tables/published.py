@@ -15,7 +15,7 @@ from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.text_tables import TextTable
+from paragone.reporting.tables import TextTable
 
 # Columns of the CSV file only: the published value, and the numbers behind the verdict.
 NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high", "margin", "p"]
