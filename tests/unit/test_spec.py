@@ -25,7 +25,7 @@ DATA = json.loads(SPEC.to_json())
 
 
 def test_the_identity_is_of_all_values_and_of_no_order():
-    plan = Plan("paper")
+    plan = Plan()
     specs = [*plan.runs.values(), *plan.probes.values(), *plan.references.values()]
     texts = {spec.to_json(): spec for spec in specs}
     assert all(Spec.from_json(text) == spec for text, spec in texts.items())
@@ -80,12 +80,6 @@ def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limi
     assert (spec.steps(examples), spec.epoch_examples(examples)) == (steps, trained)
     with refusing("partial_batch: ", "7 examples, does not divide"):
         replace(spec, steps_per_epoch=None).steps(1031)
-
-
-@pytest.mark.parametrize(("examples", "limit"), [(1023, None), (60_000, 59)])
-def test_steps_that_do_not_fit(examples, limit):
-    with refusing("workloads.fashion-cnn: ", "lower the batch size or steps_per_epoch"):
-        replace(SPEC, steps_per_epoch=limit).steps(examples)
 
 
 def test_a_run_that_ends_before_its_first_update_is_refused():
@@ -165,11 +159,3 @@ def test_warm_up_and_cosine_of_nanogpt():
         [published(iteration) for iteration in range(2001)]
     )
     assert own[2001:] == pytest.approx([0.1] * 299)
-
-
-def test_steps_down_after_a_warm_up():
-    """The rate rises from 1 / k to 1, then falls by tenths (Goyal et al., arXiv:1706.02677)."""
-    decay = [{"after": 24, "factor": 0.1}]
-    own = of_run(unit="step", warmup={"length": 16, "start": 0.125}, decay=decay)
-    assert own[:16] == pytest.approx([0.125 + 0.875 * step / 16 for step in range(16)])
-    assert own[16:] == [1.0] * 8 + [0.1] * 16
