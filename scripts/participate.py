@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection
 
 import numpy as np
+from msgspec.structs import replace
 
 from paragone.base.errors import entry_point
 from paragone.base.jobs import read_job
@@ -17,7 +18,8 @@ from paragone.engines import Engine, keep_programs
 from paragone.machine import limits
 from paragone.models.weights import digest
 from paragone.parity import definition
-from paragone.timing.messages import Ended, Failed, Ready, Trained, Turn, link, receive, send
+from paragone.records.contest_record import Contestant
+from paragone.timing.turns import State, Trained, Turn, link, receive, send
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers.jobs import WorkerJob
@@ -41,7 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
             except Exception as error:
                 if (failure := failure_of(worker.engine, error)) is None:
                     raise
-                send(coordinator, Failed(*failure))  # a result
+                status, reason = failure
+                failed = Contestant(spec=job.spec, status=status, reason=reason)
+                send(coordinator, State(failed))  # a result
 
 
 def take_turns(worker: Worker, coordinator: Connection) -> None:
@@ -49,9 +53,16 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     engine, spec, dataset = worker.engine, worker.spec, worker.dataset
     process = worker.processes[worker.world.rank]
     model, modes = build(worker)
-    first_steps = warm_up(worker)
+    state = Contestant(
+        spec=spec,
+        model=model,
+        devices=engine.devices,
+        modes=modes,
+        first_steps=warm_up(worker),
+        processes=[process],
+    )
     before = engine.snapshot()
-    send(coordinator, Ready(process, model, engine.devices, modes, first_steps))
+    send(coordinator, State(state))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
     while steps := receive(coordinator, Turn).steps:
         seconds, totals = [], []
@@ -70,7 +81,7 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     engine.restore(before)
     restored = digest(engine.weights()) == model.initial_weights
     process = used(worker, process, engine.peak_device_memory())
-    send(coordinator, Ended(process, restored))
+    send(coordinator, State(replace(state, restored=restored, processes=[process])))
 
 
 class Counts:

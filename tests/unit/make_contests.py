@@ -71,7 +71,6 @@ def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
                     "steps": STEPS,
                     "first": FIRST,
                     "seconds": FIRST + seconds,
-                    "working": seconds,
                     "sleeping": 0.001 * seconds,
                     "host": make_activity(2 * FIRST + seconds),
                     "updates": STEPS + 2,

@@ -25,8 +25,7 @@ from paragone.config.expand import Question, expand, timed_in_turn
 from paragone.plan.plan import Plan
 from paragone.records.contest_record import Contest, ContestsRecord
 from paragone.reporting.answers import of_contests
-from paragone.timing.messages import Trained
-from paragone.timing.turns import LiveVariant, Turns
+from paragone.timing.turns import LiveVariant, Trained, Turns
 
 ASKED = {
     "workload": "fashion-cnn",

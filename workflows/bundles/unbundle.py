@@ -4,7 +4,6 @@ Runs are named <run>@<label> from here on, and machines <label> = <machine>: sev
 run, and they are never pooled. The label is the name of the bundle's file.
 """
 
-import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,33 +18,42 @@ from drawn_config import unpacked, with_label
 from paragone.analysis import product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
+from paragone.base.jobs import Job, read_job
 from paragone.base.typed_json import read
 from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"
 
 
+class Unpacking(Job, kw_only=True):
+    """The bundles, and the files that are written below a folder of results, of which `products` is one."""
+
+    bundles: list[Path]
+    records: tuple[Path, ...] = ()
+    tables: tuple[Path, ...] = ()
+    csv: Path
+    products: Path
+
+
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Check, unpack and tabulate as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bundles", type=Path, nargs="+", required=True, metavar="a.zip")
-    parser.add_argument("--results", type=Path, required=True, help="folder of results to fill")
-    options = parser.parse_args(arguments)
+    """Check, unpack and tabulate what the job names."""
+    job: Unpacking = read_job(Unpacking, arguments)
+    results = job.products.parents[2]
     tables: dict[str, list[pd.DataFrame]] = {}
-    for bundle in options.bundles:
+    for bundle in job.bundles:
         listing, contents = bundle_archive.read(bundle)
         for name, content in contents.items():
             if place := unpacked(name, bundle.stem):
-                write_bytes(content, options.results / place)
+                write_bytes(content, results / place)
         with TemporaryDirectory() as folder:
             bundle_archive.write(contents, Path(folder))
             for name, table in tabulated(Path(folder), listing).items():
                 tables.setdefault(name, []).append(apart(table, bundle.stem))
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     for name, table in whole.items():
-        tidy.write(table, options.results / f"tables/{name}.parquet")
-    tidy.write(whole[PRODUCTS], options.results / f"tables/{PRODUCTS}.csv")
+        tidy.write(table, results / f"tables/{name}.parquet")
+    tidy.write(whole[PRODUCTS], job.csv)
 
 
 def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:

@@ -54,29 +54,12 @@ class Counterpart:
         shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
         return published is None or bool(shortest > published)
 
-    def other_model(self) -> list[Reason]:
-        """Return the settings of the model that differ from the published ones."""
-        text = self.runs["model_settings"].iloc[0]  # "a=1; b=x"
-        measured = dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
-        return [
-            ("model", key, measured.get(key, "not set"), value)
-            for key, value in self.protocol.model.items()
-            if measured.get(key) != value
-        ]
-
-    def other_input(self) -> list[Reason]:
-        """Return the shape of an input, if it differs from the published one."""
-        measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
-        return [] if published in ("", measured) else [("input_shape", measured, published)]
-
     def differences(self, row: Row, *, any_length: bool = False) -> list[Reason]:
         """Return how the data and the protocol of the runs differ from the published ones.
 
         `any_length`: ignore the length of the epochs.
         """
-        reasons: list[Reason] = []
-        if run_states.holds_synthetic(self.runs):
-            reasons.append(("synthetic",))
+        reasons: list[Reason] = [("synthetic",)] if run_states.holds_synthetic(self.runs) else []
         published = self.protocol.batch_of(row)
         if published is not None:
             batches = sorted(set(self.runs["global_batch"]) - {published})
@@ -86,7 +69,16 @@ class Counterpart:
         ]
         if not any_length:
             reasons += self._other_length()
-        return reasons + self.other_input() + self.other_model()
+        shape = self.runs["input_shape"].iloc[0]
+        if self.protocol.input_shape not in ("", shape):
+            reasons.append(("input_shape", shape, self.protocol.input_shape))
+        text = self.runs["model_settings"].iloc[0]  # "a=1; b=x"
+        measured = dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
+        return reasons + [
+            ("model", key, measured.get(key, "not set"), value)
+            for key, value in self.protocol.model.items()
+            if measured.get(key) != value
+        ]
 
     def _other_length(self) -> list[Reason]:
         if (steps := self.protocol.steps_per_epoch) is not None:
@@ -97,19 +89,16 @@ class Counterpart:
         shortest, whole = self.epochs["examples"].min(), self.protocol.epoch_examples
         return [("epoch_examples", shortest, whole)]
 
-    def other_replicas(self, row: Row) -> list[Reason]:
-        """Return how the replicas differ from the published ones; empty if they do not."""
-        count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
-        if published in (None, count):
-            return []
-        of_source = (self.protocol.batch_of(row) or 0) // published
-        here = self.runs["per_replica_batch"].iloc[0]
-        return [("replicas", count, here, published, of_source)]
-
     def caveats(self, row: Row) -> list[Reason]:
         """Return the differences that leave an outcome comparable, but that a reader must know."""
         editions = sorted(set(self.runs["data_edition"]) - {"official", "synthetic"})
-        return [*self.other_replicas(row), *(("edition", name) for name in editions)]
+        caveats: list[Reason] = [("edition", name) for name in editions]
+        count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
+        if published in (None, count):
+            return caveats
+        of_source = (self.protocol.batch_of(row) or 0) // published
+        here = self.runs["per_replica_batch"].iloc[0]
+        return [("replicas", count, here, published, of_source), *caveats]
 
 
 def pick(

@@ -89,9 +89,8 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
     for at, epoch in enumerate(record.epochs):
         yield from _within(f"epochs[{at}]", _accuracies(record, epoch))
     for at, process in enumerate(record.processes):
-        where, expected = f"processes[{at}]", record.spec.tuning.variables
-        yield from _within(where, _provenance(process))
-        yield from _within(where, _variables(process, expected))
+        where = f"processes[{at}]"
+        yield from _within(where, _started(process, record.spec.tuning.variables))
         last = record.status == "completed" and process is record.processes[-1]
         if process.modes or last:
             yield from _within(where, _modes(process.modes, record.spec))
@@ -169,18 +168,14 @@ def _accuracies(record: RunRecord, epoch: Epoch) -> Iterator[Breach]:
             yield Breach("accuracy", f"{split}_accuracy", text)
 
 
-def _provenance(process: Process) -> Iterator[Breach]:
-    """Judge the shell and the code that a process was started with."""
+def _started(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
+    """Judge what a process was started with: the shell, the code, and the variables that tune it."""
     if process.removed_variables:
         yield Breach("environment", "removed_variables", ", ".join(process.removed_variables))
     if process.git is None:
         yield Breach("clean-code", "git", "null: not a repository")
     elif process.git.dirty:
         yield Breach("clean-code", "git.dirty", f"true, on {process.git.commit}")
-
-
-def _variables(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
-    """Compare the variables that tune a process with those that its run requests."""
     if process.variables != requested:
         text = f"{process.variables}, the run's tuning has {requested}"
         yield Breach("requested", "variables", text)
@@ -237,8 +232,7 @@ def _contestant(variant: Contestant) -> Iterator[Breach]:
     if variant.modes or completed:
         yield from _modes(variant.modes, variant.spec)
     for at, process in enumerate(variant.processes):
-        yield from _within(f"processes[{at}]", _provenance(process))
-        yield from _within(f"processes[{at}]", _variables(process, variables(variant.spec)))
+        yield from _within(f"processes[{at}]", _started(process, variables(variant.spec)))
 
 
 def _unproven(record: RunRecord, verdicts: Parity) -> Iterator[Breach]:

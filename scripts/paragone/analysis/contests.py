@@ -18,6 +18,7 @@ from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
 from paragone.records.contest_record import ContestsRecord, Window
 from paragone.records.measurements import Parity
+from paragone.records.run_metrics import other_cpu_share
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
 _SHARED = (
@@ -95,15 +96,12 @@ def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[d
 
 def _row(window: Window, place: int, rules: list[str]) -> dict[str, Any]:
     """Return what a window has of its own."""
-    host = window.host
-    lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
-    total = host.busy + host.idle + host.stolen
     return {
         "round": window.round,
         "place": place,
         "steps": window.steps,
         "seconds": window.seconds,
-        **columns.of_others([lost / total if total else None]),
+        **columns.of_others([other_cpu_share([window.host])]),
         "violations": " ".join(rules),
     }
 

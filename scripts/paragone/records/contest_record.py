@@ -57,9 +57,9 @@ class Window(Part, frozen=True):
 
     `contestant`: its index. It trained an epoch of one step in `first` seconds, then one of `steps` more in
     `seconds`, by the clock of its first worker: the difference is `steps` without the start of an epoch.
-    `working`, `sleeping`: CPU seconds of its workers and of all others meanwhile, by the kernel's clocks of
-    the processes. `updates`, `batches`: updates that the optimizer counted in both epochs, and batches that
-    the engine drew in the protocol's order; those of the worker that did least.
+    `sleeping`: CPU seconds of the workers of all other variants meanwhile, by the kernel's clocks of the
+    processes; `host.run` is that of all variants. `updates`, `batches`: updates that the optimizer counted in
+    both epochs, and batches that the engine drew in the protocol's order; those of the worker that did least.
     """
 
     round: Count
@@ -67,7 +67,6 @@ class Window(Part, frozen=True):
     steps: Count
     first: Positive
     seconds: Positive
-    working: Number
     sleeping: Number
     host: Activity
     updates: Whole

@@ -2,6 +2,9 @@
 
 Interleaved as in Bulej et al., "Duet benchmarking" (ICPE 2020): what disturbs the machine for longer than a
 window disturbs all variants alike, and cancels in ratios within a round.
+
+Coordinator and workers send messages over the workers' standard input. That is a socket, so that nobody else
+can speak on it, and either end learns at once that the other has ended.
 """
 
 import math
@@ -14,15 +17,18 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError
+from paragone.base.typed_json import Count, Part, Whole
 from paragone.machine import limits
 from paragone.machine.activity import HostWatch
 from paragone.records.contest_record import Contestant, Window, variables
-from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive, send
+from paragone.records.run_record import Positive
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import judge, processes
 
@@ -31,6 +37,53 @@ SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
 PATIENCE = (
     600.0  # seconds that a variant may take to get ready, and a window beyond ten times its length
 )
+
+
+class Turn(Part, frozen=True):
+    """The coordinator's order: train an epoch of one step, then one of `steps` more; 0 ends the contest."""
+
+    steps: Whole
+
+
+class Trained(Part, frozen=True, tag=True):
+    """A worker's reply: seconds of the epoch of one step (`first`), and of the epoch of `steps` more.
+
+    `updates`, `batches`: in both epochs, see `contest_record.Window`.
+    """
+
+    steps: Count
+    first: Positive
+    seconds: Positive
+    updates: Whole
+    batches: Whole
+
+
+class State(Part, frozen=True, tag=True):
+    """A worker's reply: its variant when it has taken its first steps, is restored, or cannot go on."""
+
+    contestant: Contestant
+
+
+Reply = State | Trained
+
+
+def link() -> Connection:
+    """Return a worker's end of the socket; standard input is then empty for all else."""
+    connection = Connection(os.dup(0))
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return connection
+
+
+def send(link: Connection, message: msgspec.Struct) -> None:
+    """Send a message; `BrokenPipeError` where the other end is gone."""
+    link.send_bytes(msgspec.json.encode(message))
+
+
+def receive(link: Connection, kind: Any) -> Any:
+    """Wait for a message, a `Turn` or a `Reply`; `EOFError` where the other end is gone."""
+    return msgspec.json.decode(link.recv_bytes(), type=kind)
 
 
 @dataclass
@@ -97,16 +150,7 @@ class Turns(AbstractContextManager["Turns"]):
             self._start(self.variants[index])
         for variant in self._playing():
             self._answers(variant, PATIENCE)
-            if variant.playing:
-                ready = [reply for reply in variant.replies if isinstance(reply, Ready)]
-                variant.state = replace(
-                    variant.state,
-                    model=ready[0].model,
-                    devices=ready[0].devices,
-                    modes=ready[0].modes,
-                    first_steps=ready[0].first_steps,
-                    processes=[reply.process for reply in ready],
-                )
+            self._note_state(variant)
         for variant in self._playing():
             self._calibrate(variant)
         for number in range(1, self._rounds + 1):
@@ -116,7 +160,9 @@ class Turns(AbstractContextManager["Turns"]):
         for variant in self._playing():
             self._tell(variant, Turn(0))
         for variant in self._playing():
-            self._finish(variant)
+            self._answers(variant, PATIENCE)
+            self._note_state(variant)
+            self._end(variant)
 
     def _start(self, variant: LiveVariant) -> None:
         spec = variant.state.spec
@@ -172,9 +218,8 @@ class Turns(AbstractContextManager["Turns"]):
                 steps=turn.steps,
                 first=turn.first,
                 seconds=turn.seconds,
-                working=working,
                 sleeping=max(0.0, sleeping),
-                host=replace(host, run=working),
+                host=replace(host, run=working + max(0.0, sleeping)),
                 updates=min(reply.updates for reply in turns),
                 batches=min(reply.batches for reply in turns),
             )
@@ -199,17 +244,16 @@ class Turns(AbstractContextManager["Turns"]):
         first = variant.replies[0] if variant.playing else None
         return first if isinstance(first, Trained) else None
 
-    def _finish(self, variant: LiveVariant) -> None:
-        """End a variant after its last turn: it restores its state, and reports what it has used."""
-        self._answers(variant, PATIENCE)
-        ended = [reply for reply in variant.replies if isinstance(reply, Ended)]
-        if variant.playing and len(ended) == len(variant.links):
+    def _note_state(self, variant: LiveVariant) -> None:
+        """Keep what the workers of a variant have replied on it, if none has failed."""
+        states = [reply.contestant for reply in variant.replies if isinstance(reply, State)]
+        if variant.playing and states:
             variant.state = replace(
-                variant.state,
-                restored=all(reply.restored for reply in ended),
-                processes=[reply.process for reply in ended],
+                states[0],
+                steps=variant.state.steps,
+                restored=states[0].restored and all(state.restored for state in states),
+                processes=[process for state in states for process in state.processes],
             )
-        self._end(variant)
 
     def _end(self, variant: LiveVariant) -> None:
         supervisor.end(variant.children)
@@ -238,8 +282,8 @@ class Turns(AbstractContextManager["Turns"]):
                 except (EOFError, OSError):
                     self._judge(variant, variant.children[rank])
                     return
-                if isinstance(reply, Failed):
-                    self._fail(variant, reply.status, reply.reason)
+                if isinstance(reply, State) and reply.contestant.status != "completed":
+                    self._fail(variant, reply.contestant.status, reply.contestant.reason)
                     return
                 replies[rank] = reply
         variant.replies = [replies[rank] for rank in range(len(variant.links))]
@@ -259,9 +303,9 @@ class Turns(AbstractContextManager["Turns"]):
         except SystemExit:
             lines = child.tails.get(child.rank) or ["no output"]
             status, reason = "failed", f"its worker ended with status {child.status}: {lines[-1]}"
-        self._fail(variant, status, reason or status)
+        self._fail(variant, status, reason)
 
-    def _fail(self, variant: LiveVariant, status: str, reason: str) -> None:
+    def _fail(self, variant: LiveVariant, status: str, reason: str | None) -> None:
         name = variant.state.spec.name
         print(f"[{name}] {status}: {reason}", flush=True)
         members = variant.state.processes

@@ -10,8 +10,7 @@ import errno
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ class Checkpoints:
         """
         unfinished = self._folder / f"unfinished-{self._meeting.rank}"
         shutil.rmtree(unfinished, ignore_errors=True)
-        with _complaining(unfinished, epoch):
+        try:
             unfinished.mkdir()
             # On every rank: TensorFlow reduces statistics over them meanwhile.
             write_state(unfinished)
@@ -78,6 +77,14 @@ class Checkpoints:
                 digests = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
                 write_json(digests, unfinished / DIGESTS, durable=False)
                 sync_tree(unfinished)
+        except Exception as error:  # whatever a framework calls a full disk
+            shutil.rmtree(unfinished, ignore_errors=True)
+            if isinstance(error, MemoryError) or says_memory_is_full(str(error)):
+                raise  # a result
+            raise UserError(
+                f"{self._folder}: the checkpoint of epoch {epoch} cannot be written: {first_line(error)}; "
+                "make room there, say, then run again: it goes on from the checkpoint before"
+            ) from error
         if self._meeting.rank > 0:
             shutil.rmtree(unfinished)
             return
@@ -132,7 +139,11 @@ def damage(checkpoint: Path) -> str | None:
     end = time.monotonic() + LATE
     while True:
         try:
-            return _damage(checkpoint)
+            digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
+            wrong = [name for name, right in digests.items() if sha256(checkpoint / name) != right]
+            return f"{wrong[0]} is damaged" if wrong else None
+        except (NotADirectoryError, ValueError, AttributeError) as error:
+            return f"damaged ({error})"
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ESTALE) and time.monotonic() < end:
                 time.sleep(POLL)
@@ -140,30 +151,3 @@ def damage(checkpoint: Path) -> str | None:
                 return f"damaged ({error})"
             else:
                 raise
-
-
-def _damage(checkpoint: Path) -> str | None:
-    try:
-        digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
-        wrong = [name for name, digest in digests.items() if sha256(checkpoint / name) != digest]
-    except (NotADirectoryError, ValueError, AttributeError) as error:
-        return f"damaged ({error})"
-    return f"{wrong[0]} is damaged" if wrong else None
-
-
-@contextmanager
-def _complaining(unfinished: Path, epoch: int) -> Iterator[None]:
-    """Turn an error of the block into one message, whatever a framework calls a full disk; leave nothing.
-
-    A full memory stays what it is: a result.
-    """
-    try:
-        yield
-    except Exception as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        if isinstance(error, MemoryError) or says_memory_is_full(str(error)):
-            raise
-        raise UserError(
-            f"{unfinished.parent}: the checkpoint of epoch {epoch} cannot be written: {first_line(error)}; "
-            "make room there, say, then run again: it goes on from the checkpoint before"
-        ) from error

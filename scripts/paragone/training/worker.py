@@ -11,7 +11,6 @@ from paragone import data, engines
 from paragone.base.errors import UserError, as_user_error, first_line, keep_traceback
 from paragone.base.plugins import LIBRARY, origin
 from paragone.base.processes import tuning_variables
-from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
@@ -33,7 +32,14 @@ def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
     world = meeting.join()
     host = HostWatch(world.host_pids)
     threads = limits.claim_cores(job.threads, world.core_rank, world.core_workers)
-    _limit(spec, world)
+    if spec.backend.device == "cpu":
+        limits.limit_memory(len(world.host_pids))
+    if world.rank == 0 and not world.on_one_host:
+        print(
+            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
+            "private network or a firewall",
+            flush=True,
+        )
     ledger.switch("data")  # before the framework: missing data is found in a second
     dataset = data.load(job.manifest, job.data_folder, spec.workload.dataset)
     process = Process(
@@ -60,18 +66,6 @@ def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
     )
 
 
-def _limit(spec: Spec, world: World) -> None:
-    """Limit the memory of a run on CPUs, and warn of workers that others can reach."""
-    if spec.backend.device == "cpu":
-        limits.limit_memory(len(world.host_pids))
-    if world.rank == 0 and not world.on_one_host:
-        print(
-            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
-            "private network or a firewall",
-            flush=True,
-        )
-
-
 def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Process:
     """Return this process with what it has used. Call it right after the last timed work."""
     opened = hasattr(worker.engine, "devices")  # not where the devices were unavailable
@@ -88,30 +82,22 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
 
 @contextmanager
 def blaming_own_model(spec: Spec) -> Iterator[None]:
-    """Raise an error of the block as `of_own_model` explains it, if it does."""
+    """Name the plugin's file whose model a framework fails to train, if that is why the block fails.
+
+    With several workers one may fail because another has, so that nothing is named. The author of the model
+    finds the traceback in a file.
+    """
     try:
         yield
     except Exception as error:
-        if blamed := of_own_model(error, spec):
-            raise blamed from error
-        raise
-
-
-def of_own_model(error: Exception, spec: Spec) -> UserError | None:
-    """Return an error that names the plugin's file whose model a framework fails to train; None otherwise.
-
-    With several workers one may fail because another has, so that none is returned. The author of the model
-    finds the traceback in a file.
-    """
-    if as_user_error(error) or spec.workers > 1 or not _in_engine(error):
-        return None
-    if (file := origin("MODELS", spec.workload.model_name)) is None:
-        return None
-    where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
-    return UserError(
-        f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
-        f"{keep_traceback(error)}"
-    )
+        file = origin("MODELS", spec.workload.model_name)
+        if as_user_error(error) or spec.workers > 1 or not _in_engine(error) or file is None:
+            raise
+        where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
+        raise UserError(
+            f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
+            f"{keep_traceback(error)}"
+        ) from error
 
 
 def _in_engine(error: Exception) -> bool:

@@ -13,7 +13,7 @@ from make_products import make_case, make_result
 from make_records import typed
 from make_results import valid_records, write_results
 from plan import Plan
-from workspace import CONFIG, ROOT, job_stats, snakemake
+from workspace import CONFIG, ROOT, job, job_stats, snakemake
 
 import bundle
 import unbundle
@@ -85,20 +85,27 @@ def archive(tmp_path_factory):
     products = results / "matmul/torch.json"
     products.parent.mkdir()
     products.write_text(json.dumps(make_result("torch", [make_case((64,) * 3, gflops=(2, 3))])))
-    options = ["--results", results, "--runs", results / "tables/runs.parquet"]
-    options += ["--contests", json.dumps({EXPERIMENT: [QUESTION]})]
-    files = ("*/*/record.json", "parity/*.json", "matmul/*.json", "data/*/manifest.json")
-    options += ["--files", *(path for name in files for path in results.glob(name))]
-    options += ["--config", json.dumps(THEIRS)]
-    bundle.main([str(each) for each in ["write", *options, "--output", folder / "here.zip"]])
-    return folder / "here.zip"
+    names = {"records": "runs", "contests": "contests", "parity": "parity", "products": "matmul"}
+    files = {kind: [*(results / name).rglob("*.json")] for kind, name in names.items()}
+    files |= {"manifests": [*results.glob("data/*/manifest.json")]}
+    asked = {"questions": {EXPERIMENT: [QUESTION]}, "config": THEIRS}
+    path = results / "here.zip"
+    bundle.main(job(runs=results / "tables/runs.parquet", bundle=path, **files, **asked))
+    return path
+
+
+def unpack(archive, results) -> None:
+    """Unpack a bundle into a folder of results, by the program."""
+    products = results / "tables/device_matmul/matmul"
+    files = {"csv": f"{products}.csv", "products": f"{products}.parquet"}
+    unbundle.main(job(bundles=[archive], **files))
 
 
 def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
     listing, config = read_config(archive)
     assert config == json.loads(json.dumps(THEIRS))
     for _ in range(2):  # a second time over what is there
-        unbundle.main(["--bundles", str(archive), "--results", str(tmp_path)])
+        unpack(archive, tmp_path)
     runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
     assert {*runs["run"]} == {f"{run}@here" for run in listing.experiments[EXPERIMENT]}
     assert set(runs["parity"]) == {"passed"}
@@ -138,7 +145,7 @@ def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
     plan = Plan("smoke")
     line = ["--configfile", str(ROOT / "presets/smoke.yaml"), "--dry-run", "--printshellcmds"]
     text = draw(tmp_path, *line)
-    (command,) = (each for each in text.split("\n\n") if "bundle.py" in each and " write" in each)
+    (command,) = (each for each in text.split("\n\n") if "bundle.py" in each)
     for run in plan.runs:
         assert f"results/runs/{run}/record.json" in command
     for workload in plan.workloads:
@@ -175,7 +182,7 @@ def test_the_list_has_each():
 
 @pytest.mark.parametrize("path", CONTRIBUTED, ids=lambda path: path.stem)
 def test_it_is_tabulated_and_its_config_is_drawn(path, tmp_path):
-    unbundle.main(["--bundles", str(path), "--results", str(tmp_path)])
+    unpack(path, tmp_path)
     tables = [pd.read_parquet(table) for table in tmp_path.glob("tables/*/runs.parquet")]
     runs = pd.concat(tables)
     assert set(runs["run"]) == {folder.name for folder in (tmp_path / "runs").iterdir()}
