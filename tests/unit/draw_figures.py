@@ -1,4 +1,4 @@
-"""Draws figures of records made for the tests."""
+"""Draws figures and writes tables of records made for the tests."""
 
 import io
 from pathlib import Path
@@ -19,9 +19,11 @@ from workspace import FOLDERS
 
 from paragone.analysis import tidy
 from paragone.records import measurements
-from paragone.reporting.figures import load, write
+from paragone.reporting import figures, tables
 from paragone.reporting.inputs import Inputs
 
+FORMATS = {"csv": "csv", "markdown": "md", "cells": "json"}  # of tables, and suffixes
+SETTINGS = {"baseline": "torch", "primary": {"experiment": "another", "metric": "speed"}}
 FIGURES = ("learning_curves", "variants", "clocks", "predictions")
 
 
@@ -37,13 +39,13 @@ def varied() -> list[dict]:
 
 
 class Drawing:
-    """Draws figures from files by kind, into the folder `out` of a folder of its own.
+    """Draws figures from files by kind, into the folder `out` of a folder of its own; writes tables into it.
 
     `files`: as in `Inputs`; a table is written first. `settings`: of all figures.
     """
 
     def __init__(self, folder: Path, settings: dict | None = None, **files: object) -> None:
-        self.folder, self.settings = folder, settings or {"baseline": "torch"}
+        self.folder, self.settings = folder, settings or SETTINGS
         self._points: dict[tuple[str, str], pd.DataFrame] = {}
         self.files: dict[str, list[Path]] = {}
         for kind, given in files.items():
@@ -73,13 +75,13 @@ class Drawing:
 
     def figure(self, name: str, beside: str = "", **about: str) -> Figure:
         """The figure, not written to any file."""
-        module, inputs = load(name), self.inputs(beside, **about)
+        module, inputs = figures.load(name), self.inputs(beside, **about)
         return module.draw(module.points(inputs), inputs)
 
     def shown(self, name: str, beside: str = "") -> pd.DataFrame:
         """What the sidecar of the figure holds, without drawing it."""
         if (name, beside) not in self._points:
-            points = load(name).points(self.inputs(beside))
+            points = figures.load(name).points(self.inputs(beside))
             text = points.loc[:, ~points.columns.str.startswith("_")].to_csv(index=False)
             self._points[name, beside] = pd.read_csv(io.StringIO(text))
         return self._points[name, beside]
@@ -89,9 +91,14 @@ class Drawing:
     ) -> tuple[list[Path], pd.DataFrame]:
         """The files that are written, and what its sidecar holds."""
         folder = self.folder / "out"
-        write(name, self.inputs(), folder, [f".{suffix}" for suffix in suffixes])
+        figures.write(name, self.inputs(), folder, [f".{suffix}" for suffix in suffixes])
         paths = [folder / f"{name}.{suffix}" for suffix in suffixes]
         return paths, pd.read_csv(folder / f"{name}.csv")
+
+    def table(self, name: str, beside: str = "") -> dict[str, Path]:
+        """The file of each format of a table, which is written."""
+        tables.write(name, self.inputs(beside), self.folder)
+        return {kind: self.folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
 
 
 def texts_of(figure: Figure) -> str:

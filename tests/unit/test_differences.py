@@ -4,8 +4,9 @@ import math
 
 import pandas as pd
 import pytest
+from draw_figures import Drawing
 from make_records import LABELS, PROVEN, make_record, tabulated
-from make_tables import pairs, write
+from make_tables import pairs
 
 from paragone.analysis.pairwise import (
     BETTER,
@@ -219,7 +220,7 @@ def test_other_work_or_another_machine_is_not_compared():
 
 def test_table_has_families_and_no_names_of_runs(tmp_path):
     runs, _ = tabulated(speeds({"torch": [1.0], "torch-xla": [2.0]}))
-    outputs = write(tmp_path, "differences", settings=SETTINGS, runs=runs)
+    outputs = Drawing(tmp_path, SETTINGS, runs=runs).table("differences")
     text = outputs["markdown"].read_text()
     assert "one pair of runs has no variance" in text
     families = pd.read_csv(outputs["csv"]).set_index("metric")["family"].to_dict()
@@ -227,5 +228,5 @@ def test_table_has_families_and_no_names_of_runs(tmp_path):
     assert set(families.values()) == {"exploratory"}
     assert len(families) == 3  # nothing counted energy, no target was asked for
     assert "torch.r1" not in text  # names of runs are for the CSV file
-    alone = write(tmp_path, "differences", runs=tabulated([make_record()])[0])
+    alone = Drawing(tmp_path, runs=tabulated([make_record()])[0]).table("differences")
     assert "nothing to compare" in alone["markdown"].read_text()

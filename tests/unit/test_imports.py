@@ -7,20 +7,7 @@ import pytest
 from workspace import ROOT, run_python
 
 from paragone.base.errors import Unavailable
-from paragone.base.processes import without
 from paragone.models import torch
-
-
-def test_what_is_hidden_cannot_be_imported_until_the_block_ends(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("hidden_module", "known_module"):
-        (tmp_path / f"{name}.py").write_text("")
-    __import__("known_module")
-    with without("hidden_module", "known_module"):
-        __import__("known_module")
-        with pytest.raises(ModuleNotFoundError):
-            __import__("hidden_module")
-    __import__("hidden_module")
 
 
 def imported(*modules: str, **variables: str) -> set[str]:

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from draw_figures import Drawing
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
 from make_records import FLOP, PROVEN, make_record, typed
-from make_tables import write
 from workspace import call, command, refused, succeed
 
 from paragone.analysis import product_tables, tidy, verdicts
@@ -126,7 +126,8 @@ def test_the_peak_is_the_highest_median_of_a_square():
 
 
 def test_published_times_are_compared_with_those_of_their_device(tmp_path):
-    written = write(tmp_path, "matmul_comparison", "device_matmul", products=varied_table())
+    drawing = Drawing(tmp_path, products=varied_table())
+    written = drawing.table("matmul_comparison", "device_matmul")
     found = pd.read_csv(written["csv"]).set_index("system")
     cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
     assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")

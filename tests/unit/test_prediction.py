@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from draw_figures import Drawing
 from judge_rows import tabulated, with_accuracy
 from make_records import make_record
-from make_tables import write
 
 from paragone.analysis import prediction, verdicts
 from paragone.analysis.prediction import (
@@ -170,7 +170,7 @@ def test_spread_of_runs_and_back(tmp_path):
     assert one.fits(tabulated(made)[1])
     assert not one.fits(tabulated(with_accuracy([0.8], global_batch=500))[1])
     runs, epochs = tabulated(made)
-    files = write(tmp_path, "spread", runs=runs, epochs=epochs)
+    files = Drawing(tmp_path, runs=runs, epochs=epochs).table("spread")
     assert "0.8500 ± 0.0707" in files["markdown"].read_text()
 
 
@@ -188,7 +188,8 @@ def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     made = with_accuracy([0.8700, 0.8720]) + with_accuracy([0.2], backend="torch-xla")
     runs, epochs = tabulated(made)
-    files = write(tmp_path, "comparison", "tpu_fashion_conv", runs=runs, epochs=epochs)
+    drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
+    files = drawing.table("comparison", "tpu_fashion_conv")
     table = pd.read_csv(files["csv"])
     outcome = table[table["metric"].isin(prediction.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}

@@ -9,7 +9,6 @@ from draw_figures import Drawing
 from make_contests import windows
 from make_experiments import COSTS, COUNTS, EACH, GLOBAL, of_cell, scaling
 from make_records import LABELS, make_record, speed, tabulated
-from make_tables import write
 
 
 def drawing(folder, records, how):
@@ -52,9 +51,9 @@ def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
     about, speeds = runs[same].iloc[0], np.array([[900.0] * 2, [1000.0] * 2, [1100.0] * 2])
     held = [windows({"torch": count * speeds}, **about, replicas=count) for count in (1, 2)]
     rounds = pd.concat(held, ignore_index=True)
-    files = write(tmp_path, "scaling", runs=runs, rounds=rounds)
+    drawn = Drawing(tmp_path, runs=runs, rounds=rounds)
+    files = drawn.table("scaling")
     table = pd.read_csv(files["csv"])
-    drawn = Drawing(tmp_path, runs=runs, rounds=rounds).shown("scaling")
-    pd.testing.assert_frame_equal(table, drawn)
+    pd.testing.assert_frame_equal(table, drawn.shown("scaling"))
     assert table[["n", "speed_up"]].to_numpy().tolist() == [[3, 1], [3, 2]]
     assert "n = 3 contests each" in files["markdown"].read_text()

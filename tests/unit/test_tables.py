@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from make_tables import FORMATS, write
+from draw_figures import FORMATS, Drawing
 
 from paragone.base.errors import UserError
 from paragone.reporting import tables
@@ -18,7 +18,7 @@ def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
         ("matmul_comparison", "products: missing"),
     ):
         with pytest.raises(UserError, match=words):
-            write(tmp_path, name)
+            Drawing(tmp_path).table(name)
     assert not list(tmp_path.iterdir())
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from made_images import make_images
-from PIL import Image
 from torch import nn
 from torch._dynamo.exc import Unsupported
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -76,11 +75,8 @@ def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
         weights = [values.tobytes() for values in engine.weights().values()]
         trained.append([metrics, tested, weights])
     assert trained[0] == trained[1]
-    rows, labels = next(train_batches(DATASET, spec_of("resident"), 1))
+    rows, _ = next(train_batches(DATASET, spec_of("resident"), 1))
     assert (rows.shape, rows.dtype) == ((16,), np.int64)
-    copied = next(train_batches(DATASET, spec_of("batches"), 1))
-    assert np.array_equal(DATASET.train_inputs[rows], copied[0])
-    assert np.array_equal(labels, copied[1])
 
 
 def test_pinned_memory_is_of_cuda():
@@ -113,23 +109,7 @@ def test_no_step_reads_a_value_from_the_device(feed):
     assert reads.seen == []
 
 
-IMAGES = np.random.default_rng(0).integers(256, size=(3, 28, 28), dtype=np.uint8)
-
-
-def test_images_are_enlarged_as_the_source_does_it_but_for_its_rounding():
-    """It resizes bytes, with antialias, which has no effect where images are enlarged."""
-    images = torch.tensor(IMAGES, dtype=torch.float64)
-    made = nn.Upsample((96, 96), mode="bilinear")(images[None])[0].numpy()
-    theirs = [functional.resize(Image.fromarray(image), [96, 96]) for image in IMAGES]
-    # Pillow rounds twice: after the rows, and after the columns.
-    assert np.abs(made - np.stack([np.asarray(image) for image in theirs])).max() <= 1.001
-    exact = functional.resize(images, [96, 96], antialias=True)
-    np.testing.assert_allclose(made, exact, rtol=0, atol=1e-10)
-    with pytest.raises(UserError, match="less than the 28 pixels"):
-        MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=27)
-
-
-def test_resnet_18_has_the_weights_of_the_source():
+def test_resnet_18_has_the_weights_of_the_source_and_enlarges_images_as_it_does():
     """A bias in each convolution, and no batch norm beside a block."""
     model = MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=96)
     stem, norm, head = 64 * 49 + 64, 2 * 64, 512 * 10 + 10
@@ -141,17 +121,18 @@ def test_resnet_18_has_the_weights_of_the_source():
     assert sum(weight.numel() for weight in model.parameters()) == sum(
         (stem, norm, blocks, beside, head)
     )
-    assert model(torch.rand(2, 1, 28, 28)).shape == (2, 10)
+    images = torch.rand(2, 1, 28, 28)
+    torch.testing.assert_close(model[0](images), functional.resize(images, [96, 96]))
+    assert model(images).shape == (2, 10)
+    with pytest.raises(UserError, match="less than the 28 pixels"):
+        MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=27)
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         ({"name": "mlp", "hidden": ["8"]}, r"mlp takes list\[int\]"),
-        (
-            {"name": "fashion-conv", "activation": "tanh"},
-            r"Literal\['relu', 'elu'\], and is given 'tanh'",
-        ),
+        ({"name": "fashion-conv", "activation": "tanh"}, r"Literal\['relu', 'elu'\], .* 'tanh'"),
     ],
 )
 def test_an_option_of_another_type_is_refused(model, message):
