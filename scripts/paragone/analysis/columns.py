@@ -28,7 +28,7 @@ def of_metrics(prefix: str = "") -> str:
 RUN_COLUMNS = typed(
     (TEXT, "run experiment workload dataset model model_settings task loss quality"),
     (TEXT, "precision tuning"),
-    (TEXT, "backend engine strategy device feed math_mode collectives"),
+    (TEXT, "backend device math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),
@@ -54,11 +54,11 @@ RUN_COLUMNS = typed(
     (REAL, "target_last_miss_seconds target_first_hit_seconds"),
     (FLAG, "resumed"),
     (COUNT, "processes"),
-    (TEXT, "started machine machine_name host processor"),
-    (COUNT, "machines cores memory_gib"),
+    (TEXT, "started machine machine_name"),
+    (COUNT, "machines cores"),
     (TEXT, "devices"),
     (COUNT, "threads"),
-    (REAL, "load_before other_cpu_share"),
+    (REAL, "other_cpu_share"),
     (FLAG, "busy throttled"),
     (COUNT, "peak_host_bytes peak_device_bytes programs_compiled programs_cached"),
     (TEXT, "software commit"),
@@ -113,17 +113,13 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
 
     Runs are kept apart by `machine`; readers are shown `machine_name`, which a bundle replaces by its label.
     """
-    machine, load, software = process.machine, process.load, process.software
+    software = process.software
     return {
         "machine": machine_label(process),
         "machine_name": machine_label(process),
-        "host": machine.host,
-        "processor": machine.processor,
         "cores": process.cores,
-        "memory_gib": machine.memory_gib,
         "threads": process.threads,
-        "load_before": load.before,
-        **of_others([share_of_others(load)]),
+        **of_others([share_of_others(process.load)]),
         "started": process.started,
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }

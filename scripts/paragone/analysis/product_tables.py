@@ -10,15 +10,15 @@ from paragone.analysis.statistics import summarize
 from paragone.records.measurements import Products
 
 COLUMNS = typed(
-    (TEXT, "backend engine strategy device device_name precision"),
+    (TEXT, "backend device device_name precision"),
     (COUNT, "m k n flop"),
     (FLAG, "square"),
     (TEXT, "name status reason"),
     (COUNT, "run calls"),
     (REAL, "seconds flops_per_second relative_error"),
-    (TEXT, "machine machine_name host processor"),
-    (COUNT, "cores memory_gib threads"),
-    (REAL, "load_before other_cpu_share"),
+    (TEXT, "machine machine_name"),
+    (COUNT, "cores threads"),
+    (REAL, "other_cpu_share"),
     (FLAG, "busy"),
     (TEXT, "started software"),
 )
@@ -92,8 +92,6 @@ def _rows(result: Products) -> list[dict[str, Any]]:
     backend, rows = result.backend, []
     shared = {
         "backend": backend.name,
-        "engine": backend.engine,
-        "strategy": backend.strategy,
         "device": backend.device,
         "device_name": result.device_name,
         **columns_of_process(result.process),

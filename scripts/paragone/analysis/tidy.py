@@ -128,8 +128,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 def _run_row(
     record: RunRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
 ) -> Row:
-    spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
-    model = record.model
+    spec, workload, model = record.spec, record.spec.workload, record.model
     return {
         **_cell(record, experiment),
         "dataset": workload.dataset,
@@ -142,9 +141,6 @@ def _run_row(
         if workload.task.name == CLASSIFICATION.name
         else workload.task.kind.loss,
         "quality": workload.task.quality_name,
-        "engine": backend.engine,
-        "strategy": backend.strategy,
-        "feed": backend.feed,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
         "planned_epoch_examples": spec.epoch_examples(record.data.train_examples)
