@@ -117,7 +117,7 @@ class Place:
         try:
             path = Path(pooch.retrieve(url, f"sha256:{digest}", name, folder, None, download))
         except requests.HTTPError as error:
-            if error.response.status_code in (404, 410):
+            if error.response is not None and error.response.status_code in (404, 410):
                 return None, ""
             raise
         except ValueError:  # of pooch for another checksum
