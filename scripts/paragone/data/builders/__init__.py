@@ -1,4 +1,4 @@
-"""Builders of papers and plugins that TensorFlow Datasets lacks or has for other editions, a `BUILDER` each."""
+"""Builders that TensorFlow Datasets lacks or has for other editions: `BUILDER` of each."""
 
 from paragone.base import plugins
 
