@@ -33,14 +33,10 @@ def npz(**arrays: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def photograph(side: int) -> bytes:
-    """A JPEG image of a few bytes whose header claims these width and height."""
+def photograph() -> bytes:
     stream = io.BytesIO()
-    Image.new("RGB", (8, 8)).save(stream, "JPEG")
-    content = bytearray(stream.getvalue())
-    frame = content.index(b"\xff\xc0") + 5
-    content[frame : frame + 4] = 2 * side.to_bytes(2, "big")
-    return bytes(content)
+    Image.new("RGB", (64, 64)).save(stream, "JPEG")
+    return stream.getvalue()
 
 
 def archive(name: str, content: bytes) -> bytes:
@@ -57,8 +53,7 @@ CASES = {
     "pickled": ("reuters", lambda evil: npz(x=np.array([Harmful(evil)], object), y=[0]), "must"),
     "other arrays": ("reuters", lambda _: npz(z=np.zeros(3)), "x.npy"),
     "bare pickle": ("reuters", lambda evil: pickle.dumps(Harmful(evil)), "not a zip file"),
-    "huge image": (CATS, lambda _: archive(CAT, photograph(60_000)), "60000 x 60000 pixels"),
-    "torn image": (CATS, lambda _: archive(CAT, photograph(64)[:60]), "cannot be read"),
+    "torn image": (CATS, lambda _: archive(CAT, photograph()[:60]), "cannot be read"),
     "parent": (CATS, lambda _: archive("../../evil.jpg", b""), "No examples"),
     "absolute": (CATS, lambda _: archive("/evil.jpg", b""), "No examples"),
     "no images": ("fashion_mnist", lambda _: gzip.compress(b"no images"), "cannot be read"),

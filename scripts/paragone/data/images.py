@@ -1,8 +1,5 @@
 """Images as arrays of one shape: decoded by Pillow, resized by TensorFlow, as in the published programs."""
 
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -23,28 +20,7 @@ FRAMES = "of several frames or pages, of which the first is taken"
 ON_WHITE = "transparent, drawn on white"
 CMYK = "in CMYK, converted to RGB without a color profile"
 SCALED = "of more than 8 bits per value, scaled by `range`"
-Image.MAX_IMAGE_PIXELS = None  # `_opened` refuses too many pixels, with a message of its own
-
-
-@contextmanager
-def _opened(file: IO[bytes], name: str) -> Iterator[ImageFile.ImageFile]:
-    """Open the image of a file without decoding it. Raises `UserError` for too many pixels."""
-    with Image.open(file, formats=FORMATS) as image:
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            raise UserError(
-                f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
-            )
-        yield image
-
-
-def check_pixels(content: bytes, name: str) -> None:
-    """Raise `UserError` for an image of more than `MOST_PIXELS`; what is no image passes."""
-    try:
-        with _opened(io.BytesIO(content), name):
-            pass
-    except (OSError, ValueError, SyntaxError):
-        return
+Image.MAX_IMAGE_PIXELS = None  # `decoded` refuses too many pixels, with a message of its own
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
@@ -66,7 +42,13 @@ def decoded(
     """
     with path.open("rb") as file:
         try:
-            with _opened(file, str(path)) as image:
+            with Image.open(file, formats=FORMATS) as image:
+                width, height = image.size
+                if width * height > MOST_PIXELS:
+                    raise UserError(
+                        f"{path}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are "
+                        "decoded"
+                    )
                 scan = file.tell()  # end of the header
                 values, treated = _converted(image, channels, limits, str(path))
                 if image.format in ("JPEG", "MPO"):

@@ -76,19 +76,10 @@ def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays.
     """
     with zipfile.ZipFile(path) as archive:
-        texts, labels = (read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
-    return texts, labels
-
-
-def read_array(stream: io.BytesIO) -> np.ndarray:
-    """Return an array in NumPy's format; raises `UnpicklingError` for a pickle of anything but arrays."""
-    version = np.lib.format.read_magic(stream)
-    header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
-    _, _, dtype = header[version[0]](stream)
-    if dtype.hasobject:
-        return _ArraysOnly(stream).load()
-    stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
+        texts, labels = (io.BytesIO(archive.read(f"{name}.npy")) for name in "xy")
+    np.lib.format.read_magic(texts)
+    np.lib.format.read_array_header_1_0(texts)
+    return _ArraysOnly(texts).load(), np.load(labels)
 
 
 class _ArraysOnly(pickle.Unpickler):

@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import pickle
 import shutil
-import types
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -162,23 +161,17 @@ def _in_file_order(official: Any, files: list[dict]) -> Any:
         for file in files
     }
 
-    def info(self: tfds.core.DatasetBuilder) -> tfds.core.DatasetInfo:
-        described = official._info(self)
-        described.as_proto.disable_shuffling = True  # the constructor's argument of this name
-        return described
+    class InFileOrder(official, skip_registration=True):  # type: ignore[misc]  # of any class
+        __module__ = official.__module__
+        name = official.name
+        url_infos = checks
 
-    members = {
-        "__module__": official.__module__,
-        "name": official.name,
-        "url_infos": checks,
-        "_info": info,
-    }
-    return types.new_class(
-        official.__name__,
-        (official,),
-        {"skip_registration": True},
-        lambda body: body.update(members),
-    )
+        def _info(self) -> tfds.core.DatasetInfo:
+            info = super()._info()
+            info.as_proto.disable_shuffling = True  # the constructor's argument of this name
+            return info
+
+    return InFileOrder
 
 
 class _Reader:
