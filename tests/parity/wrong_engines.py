@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from paragone.config.run_spec import Spec, Workload
 from paragone.data import batches as data_path
-from paragone.data.augmentation import augment, draw
 from paragone.models.weights import trainable
 from paragone.parity import first_steps
 from paragone.training import loop
@@ -188,8 +187,10 @@ def on_training_images(dataset: Any, spec: Any) -> Any:
 
 
 def on_augmented_images(dataset: Any, spec: Any) -> Any:
-    drawn = draw(len(dataset.test_labels), spec.workload.augmentation, np.random.default_rng(0))
-    return dataclasses.replace(dataset, test_inputs=augment(dataset.test_inputs, drawn))
+    drawn = data_path.draw(
+        len(dataset.test_labels), spec.workload.augmentation, np.random.default_rng(0)
+    )
+    return dataclasses.replace(dataset, test_inputs=data_path.augment(dataset.test_inputs, drawn))
 
 
 def half_of_each(right: Callable, *args: Any) -> Any:

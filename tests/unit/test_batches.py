@@ -11,10 +11,10 @@ from workspace import changed, make_spec
 
 from paragone.config.run_spec import Augmentation, Spec
 from paragone.data import Dataset
-from paragone.data.augmentation import draw
 from paragone.data.batches import (
     Shard,
     batch_sizes,
+    draw,
     evaluation_batches,
     noise_batches,
     train_batches,

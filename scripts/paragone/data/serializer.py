@@ -6,9 +6,7 @@ Arrays are written chunk by chunk, so that memory does not grow with the data.
 import math
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -52,7 +50,6 @@ def serialize(source: dict, folder: Path) -> Path:
 
 def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
     real, parameters = source["source"] == "real", source["parameters"]
-    several = "indicators" in parameters
     with store.building(target) as partial:
         if real:
             raw, vocabulary = _from_files(source, folder, partial)
@@ -60,7 +57,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
             raw = synthetic.write(source, partial)
             vocabulary = raw.vocabulary
         window = parameters["length" if real else "window"] if raw.kind == STREAM else None
-        summary = summarize(partial, raw, vocabulary, window, several)
+        summary = summarize(partial, raw, vocabulary, window, "indicators" in parameters)
         manifest = {
             "dataset": source["dataset"],
             "source": source["source"],
@@ -99,23 +96,10 @@ def _from_files(source: dict, folder: Path, partial: Path) -> tuple[Raw, int | N
     scratch, permanent = partial / "scratch", folder / source["parameters"]["form"]
     store.check_owner(permanent, folder)
     scratch.mkdir()
-    with _temporary_files_in(partial / "temporary"):
-        raw = forms.read(source, scratch, permanent)
-        vocabulary = _write(raw, source, partial)
+    raw = forms.read(source, scratch, permanent)
+    vocabulary = _write(raw, source, partial)
     shutil.rmtree(scratch)
     return raw, vocabulary
-
-
-@contextmanager
-def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """Collect temporary folders, which TensorFlow Datasets leaves behind, in `folder`, and remove it."""
-    folder.mkdir()
-    before, tempfile.tempdir = tempfile.tempdir, str(folder)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = before
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _describe(path: Path) -> dict:
@@ -227,30 +211,24 @@ class _Splits:
     def chunks(self) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
         """Yield split, rows of its arrays, inputs and labels, in one pass over the data."""
         for name, stream in self._raw.streams.items():
-            start = 0
+            title = stream.title or f"{self._where}, {name}"
+            end = 0
             for inputs, labels in stream.chunks():
-                end = start + len(labels)
+                start, end = end, end + len(labels)
                 if end > stream.examples or len(inputs) != len(labels):
-                    raise self._mismatch(name, end, len(inputs) - len(labels))
-                if not len(labels):
-                    continue
-                title = stream.title or f"{self._where}, {name}"
+                    end = -1
+                    break
                 _check_numbers(title, self._raw.kind, start, inputs)
                 _check_numbers(self._raw.labels_from, ARRAYS, start, labels)
                 if self._position is None:
                     yield name, slice(start, end), inputs, labels
                 else:
                     yield from self._parts(self._position[start:end], inputs, labels)
-                start = end
-            if start != stream.examples:
-                raise self._mismatch(name, start, 0)
-
-    def _mismatch(self, name: str, count: int, more: int) -> UserError:
-        announced = self._raw.streams[name].examples
-        says = f"{more} more inputs than labels" if more else f"{count} or more examples"
-        return UserError(
-            f"{self._where}: its form reads {says} of {name!r}, and announced {announced}; correct the form"
-        )
+            if end != stream.examples:
+                raise UserError(
+                    f"{self._where}: its form announced {stream.examples} examples of {name!r}, and reads "
+                    "more, fewer, or unlike numbers of inputs and labels; correct the form"
+                )
 
     def _parts(
         self, position: np.ndarray, inputs: Any, labels: np.ndarray

@@ -112,7 +112,6 @@ def summarize(
         for part in inputs.values():
             cut = int((part[:, 0] > START).sum())
             treated["texts longer than `length`, which lose their beginning"] += cut
-        for part in inputs.values():
             treated["texts without a word"] += int((part[:, -1] == START).sum())
         if unknown["test"] > 0.5:
             notices.append(

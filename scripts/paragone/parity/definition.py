@@ -1,7 +1,7 @@
 """The protocol of a run, defined: what it trains and tests on, in which order and at which learning rates.
 
 The parity gate's reference trains by this module. It is written from docs/method.md#same-work and
-docs/protocols.md, and shares no code with what feeds the backends (`data/batches.py`, `data/augmentation.py`,
+docs/protocols.md, and shares no code with what feeds the backends (`data/batches.py`,
 `data/random_streams.py`, `config/schedules.py`): an error of either is a deviation. It is made to be read,
 not to be fast.
 """

@@ -16,7 +16,7 @@ from paragone.config.run_spec import Spec
 PROJECT = plugins.LIBRARY.parents[1]
 _SPECIFICATION = "base tasks config/run_spec.py config/schedules.py config/engines.py"
 _TRAINING = (
-    f"{_SPECIFICATION} data/__init__.py data/augmentation.py data/batches.py data/random_streams.py "
+    f"{_SPECIFICATION} data/__init__.py data/batches.py data/random_streams.py "
     "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
     "machine engines parity workers training records/run_record.py "
     "records/run_metrics.py records/measurements.py ../launch.py ../train.py ../probe.py"

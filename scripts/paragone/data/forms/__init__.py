@@ -17,6 +17,7 @@ import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS, of_split
 
 __path__ = plugins.extended(__path__, "data/forms")
 
@@ -104,6 +105,13 @@ def read(source: dict, scratch: Path, store: Path) -> Raw:
             f"{', '.join(raw.class_names)}; write that, or leave the key out"
         )
     return replace(raw, class_names=names)
+
+
+def paths(source: dict) -> dict[str, Path]:
+    """Return the file or folder of each split, or of the only stream."""
+    path = source["path"]
+    splits = SPLITS if isinstance(path, dict) else (WHOLE,)
+    return {split: Path(of_split(path, split)) for split in splits}
 
 
 def rows_at_a_time(shape: Sequence[int], dtype: Any) -> int:

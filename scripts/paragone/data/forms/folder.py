@@ -13,7 +13,7 @@ from PIL import __version__ as pillow
 
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
-from paragone.config.datasets import SPLITS, files_below, left_behind, of_split
+from paragone.config.datasets import files_below, left_behind
 from paragone.data import forms
 from paragone.data.images import decoded
 
@@ -24,18 +24,17 @@ SPLIT_NAMES = {"train", "training", "test", "testing", "val", "valid", "validati
 
 def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read images of one shape (size, size, channels), uint8."""
-    options, path = source["parameters"], source["path"]
-    splits = SPLITS if isinstance(path, dict) else (forms.WHOLE,)
-    roots = {split: Path(of_split(path, split)) for split in splits}
+    options, roots = source["parameters"], forms.paths(source)
     treated: Counter[str] = Counter()
-    names, *rest = (_classes(root, treated) for root in roots.values())
-    for root, classes in zip([*roots.values()][1:], rest, strict=True):
+    (first, names), *rest = ((root, _classes(root, treated)) for root in roots.values())
+    for root, classes in rest:
         if classes != names:
             raise UserError(
                 f"datasets.{source['dataset']}.path: {root} has the classes {', '.join(classes)}; "
-                f"{roots[splits[0]]} has {', '.join(names)}"
+                f"{first} has {', '.join(names)}"
             )
     shape = (options["size"], options["size"], options.get("channels", 3))
+    rows = forms.rows_at_a_time(shape, np.uint8)
     decode = partial(decoded, size=shape[0], channels=shape[2], limits=options.get("range"))
     images = {split: _images(root, names) for split, root in roots.items()}
     return forms.Raw(
@@ -43,16 +42,14 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
         streams={
             split: forms.ExampleStream(
                 len(images[split]),
-                partial(
-                    _chunks, images[split], decode, forms.rows_at_a_time(shape, np.uint8), treated
-                ),
+                partial(_chunks, images[split], decode, rows, treated),
                 f"images of {root}",
             )
             for split, root in roots.items()
         },
         class_names=names,
         made_by=f"pillow {pillow}, tensorflow {tf.__version__}",
-        labels_from=f"the folders of {path}",
+        labels_from=f"the folders of {source['path']}",
         shape=shape,
         treated=treated,
     )

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
-from paragone.config.datasets import SPLITS, of_split
 from paragone.data import forms
 
 ROWS = 1000  # that are read at a time
@@ -33,7 +32,6 @@ _PACKED: dict[bytes, Callable[..., Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
 }
-_PACKED_NAMES = (".gz", ".bz2", ".xz")
 _SEPARATOR = re.compile('"?sep=(.)"?[\r\n]*')  # the first line, in files for Excel
 # What begins a file, its encoding. UTF-32 before UTF-16, whose mark it begins with.
 _MARKS = {
@@ -49,16 +47,14 @@ Row = tuple[str, ...]
 
 def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read texts with their labels, ordered as numbers where they are numbers; or columns of numbers."""
-    options, path = source["parameters"], source["path"]
-    splits = SPLITS if isinstance(path, dict) else (forms.WHOLE,)
-    files = {split: Path(of_split(path, split)) for split in splits}
-    treated: Counter[str] = Counter()
-    return (_numbers if "columns" in options else _texts)(files, options, treated)
+    options = source["parameters"]
+    return (_numbers if "columns" in options else _texts)(forms.paths(source), options)
 
 
-def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> forms.Raw:
+def _texts(files: dict[str, Path], options: dict) -> forms.Raw:
     """Read texts in two passes: the classes, then chunks of the texts."""
     text, label = options.get("text", "text"), options.get("label", "label")
+    treated: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {split: Counter() for split in files}
     for split, file in files.items():
         for content, value in _rows(file, [text, label], options, treated):
@@ -92,11 +88,12 @@ def _texts(files: dict[str, Path], options: dict, treated: Counter[str]) -> form
     )
 
 
-def _numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> forms.Raw:
+def _numbers(files: dict[str, Path], options: dict) -> forms.Raw:
     """Read columns of numbers with labels, targets or indicators, at once: a table is small."""
     inputs, flags = options["columns"], options.get("indicators", [])
     targets = options.get("targets", flags)
     learned = targets or [options.get("label", "label")]
+    treated: Counter[str] = Counter()
     columns: dict[str, list[Row]] = {}
     for split, file in files.items():
         rows = _rows(file, [*inputs, *learned], options, treated)
@@ -188,12 +185,12 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
     with file.open("rb") as content:
         begin = content.read(forms.BYTES)
     unpack = next((unpack for mark, unpack in _PACKED.items() if begin.startswith(mark)), open)
-    suffix = (file.with_suffix("") if file.suffix in _PACKED_NAMES else file).suffix
     with unpack(file, "rb") as content:
         lines = _lines(file, content, options.get("encoding", "utf-8"))
         first = next(lines, "")
         declared = _SEPARATOR.fullmatch(first)
-        default = declared[1] if declared else "\t" if suffix in (".tsv", ".tab") else ","
+        usual = "\t" if {".tsv", ".tab"} & {*file.suffixes} else ","
+        default = declared[1] if declared else usual
         delimiter = str(options.get("delimiter", default))
         quoting = options.get("quoting", delimiter != "\t")
         rows = _parsed(file, chain([first], lines), delimiter, quoting)
