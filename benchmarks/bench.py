@@ -22,7 +22,7 @@ import workflow
 from product import ROOT, Data
 from rows import NO, Row, markdown
 
-from paragone.machine import hardware
+from paragone.machine import process_entry
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
             for row in (row.cells() for row in tried(measure)):
                 print(f"[{time.monotonic() - begun:.0f} s] {' | '.join(row)}", file=sys.stderr)
                 rows.append(row)
-    minutes, machine = (time.monotonic() - begun) / 60, hardware.describe()
+    minutes, machine = (time.monotonic() - begun) / 60, process_entry.describe_machine()
     print(markdown(rows))
     print(f"{machine.processor}, two cores, commit {commit()}; {minutes:.0f} minutes.")
     print(f"Data: {', '.join(data.sources())}.")

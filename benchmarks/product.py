@@ -11,7 +11,7 @@ from typing import Any
 
 from paragone.base import plugins, processes
 from paragone.base.errors import UserError
-from paragone.base.jobs import write_job
+from paragone.base.typed_json import write_job
 from paragone.config.expand import spec_of
 from paragone.config.papers import with_papers
 from paragone.config.read import read
@@ -21,7 +21,7 @@ from paragone.config.validate import validate
 from paragone.records import record
 from paragone.records.run_metrics import epochs_speed
 from paragone.records.run_record import RunRecord
-from paragone.workers.jobs import RunJob
+from paragone.workers import RunJob
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,6 +1,6 @@
 # What several rules share: the plan of this call, made from the config, and what happens around its jobs.
 #
-# What a job is asked: a program reads one JSON document, see `paragone.base.jobs`, of two parts. `params.job` has what
+# What a job is asked: a program reads one JSON document, see `paragone.base.typed_json`, of two parts. `params.job` has what
 # decides its result, as `document` makes it: another one is another job. `params.files` has where it reads and writes,
 # and what it may use, as `files` makes it: Snakemake compares no params that depend on input, output or threads.
 #
@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, str(PROJECT / "scripts"))
 
 import msgspec
-from paragone.base.digests import canonical
+from paragone.base.atomic_files import canonical
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell

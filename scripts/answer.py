@@ -8,7 +8,7 @@ import msgspec
 from paragone.analysis import contests, tidy
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.base.jobs import read_job
+from paragone.base.typed_json import read_job
 from paragone.records import measurements, record
 from paragone.reporting import footnotes, screen
 from paragone.reporting.answers import RUNS, from_tables, of_contests, to_text

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
-from paragone.base.typed_json import write
+from paragone.base.typed_json import Job, read_job, write
 from paragone.parity.compare import report
 
 VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from paragone.analysis import product_tables, tidy
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
-from paragone.base.typed_json import read
+from paragone.base.typed_json import Job, read, read_job
 from paragone.records.measurements import Products
 
 

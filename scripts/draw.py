@@ -1,8 +1,8 @@
 """Draw the figures of an experiment, and write its tables, from tidy tables alone."""
 
 from paragone.base.errors import UserError, entry_point
-from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
+from paragone.base.typed_json import read_job
 from paragone.reporting import figures, tables
 from paragone.reporting.inputs import Drawing
 

@@ -8,8 +8,8 @@ import msgspec
 from paragone.base import plugins
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
 from paragone.base.processes import take_environment
+from paragone.base.typed_json import Job, read_job
 from paragone.data import locate
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from paragone import data
 from paragone.base import typed_json
 from paragone.base.errors import UserError, entry_point
-from paragone.base.jobs import Job, read_job, write_job
+from paragone.base.typed_json import Job, read_job, write_job
 from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
@@ -22,7 +22,7 @@ from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
-from paragone.workers.jobs import WorkerJob
+from paragone.workers import WorkerJob
 from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.supervisor import interruptible
 

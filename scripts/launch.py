@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError, entry_point
-from paragone.base.jobs import read_job, write_job
+from paragone.base.typed_json import read_job, write_job
 from paragone.machine.limits import free_cores
-from paragone.workers.jobs import RunJob
+from paragone.workers import RunJob
 from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.worker_failure import processes, run_workers
 

@@ -6,9 +6,8 @@ Square products are measured in every precision asked for, the others in float32
 from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.jobs import Job, read_job
 from paragone.base.processes import end_process, take_environment
-from paragone.base.typed_json import Count, typed, write
+from paragone.base.typed_json import Count, Job, read_job, typed, write
 from paragone.config.run_spec import Backend, Operands
 from paragone.machine.process_entry import Measuring
 from paragone.microbenchmarks.products import FRAMEWORKS, case_of, measure_all

@@ -8,8 +8,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone.base.errors import entry_point
-from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
+from paragone.base.typed_json import read_job
 from paragone.config.run_spec import RESIDENT, Spec
 from paragone.data import Dataset
 from paragone.data.batches import train_batches
@@ -22,7 +22,7 @@ from paragone.records.contest_record import Contestant
 from paragone.timing.turns import State, Trained, Turn, link, receive, send
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import blaming_own_model, join, used
-from paragone.workers.jobs import WorkerJob
+from paragone.workers import WorkerJob
 from paragone.workers.rendezvous import Rendezvous
 
 

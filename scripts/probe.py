@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
-from paragone.base.jobs import Job, read_job, write_job
 from paragone.base.processes import end_process
+from paragone.base.typed_json import Job, read_job, write_job
 from paragone.config.run_spec import Spec
 from paragone.engines import keep_programs
 from paragone.machine import limits

@@ -8,8 +8,8 @@ import msgspec
 
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
 from paragone.base.processes import end_process, take_environment
+from paragone.base.typed_json import Job, read_job
 from paragone.config.datasets import SPLITS
 from paragone.data import serializer
 from paragone.data.summary import DataSummary

@@ -5,8 +5,8 @@ import sys
 
 from paragone import data
 from paragone.base.errors import entry_point
-from paragone.base.jobs import read_job
 from paragone.base.processes import end_process
+from paragone.base.typed_json import read_job
 from paragone.config.run_spec import Spec
 from paragone.machine import process_entry
 from paragone.models.weights import Pretrained
@@ -15,7 +15,7 @@ from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.loop import Ledger, TrainingRun, train
 from paragone.training.worker import blaming_own_model, join, used
-from paragone.workers.jobs import RunJob
+from paragone.workers import RunJob
 from paragone.workers.rendezvous import Rendezvous
 
 

@@ -1,7 +1,7 @@
 """Write all results as one file, from records alone: the page (.html), or a typeset paper (.pdf)."""
 
 from paragone.base.errors import entry_point
-from paragone.base.jobs import read_job
+from paragone.base.typed_json import read_job
 from paragone.reporting import page, paper
 from paragone.reporting.exhibits import PageJob
 

@@ -45,10 +45,10 @@ def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path)
 
 def test_what_matters_and_what_each_worker_is_given(monkeypatch):
     monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]})
-    assert processes.mattering() == []
+    assert processes.tuning_variables() == {}
     os.environ |= {"TORCHDYNAMO_DISABLE": "1", "CUDA_VERSION": "12", "PYTHON_VERSION": "3.11"}
     os.environ |= {"CUDA_VISIBLE_DEVICES": "1", "TF_CPP_MIN_LOG_LEVEL": "0", "http_proxy": "x"}
-    assert processes.mattering() == ["TORCHDYNAMO_DISABLE"]
+    assert processes.tuning_variables() == {"TORCHDYNAMO_DISABLE": "1"}
     tuned = {"MALLOC_TOP_PAD_": "1"}
     made = processes.environment(tuned)
     assert made.items() >= {**tuned, "CUDA_VISIBLE_DEVICES": "1", "PYTHONNOUSERSITE": "1"}.items()

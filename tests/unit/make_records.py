@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from workspace import CONFIG, changed, make_spec
 
 from paragone.analysis import tidy
-from paragone.base import digests, typed_json
+from paragone.base import atomic_files, typed_json
 from paragone.config.run_spec import Tuned, requested
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
@@ -154,7 +154,7 @@ def make_process(first_epoch: int, host: str, rank: int) -> dict:
         "ended": None,
         "age": None,
         "first_epoch": first_epoch,
-        "machine": {"fingerprint": digests.sha256_of(machine), **machine},
+        "machine": {"fingerprint": atomic_files.sha256_of(machine), **machine},
         "cores": 2,
         "devices": ["cpu:0"],
         "threads": 2,
@@ -207,7 +207,7 @@ def sealed(record: dict) -> dict:
         return to_builtins(typed_json.sealed(*typed([{**record, "digest": None}])))
     except ValueError:  # what is no record has a digest, too
         rest = {key: value for key, value in record.items() if key != "digest"}
-        return {**rest, "digest": digests.sha256_of(rest)}
+        return {**rest, "digest": atomic_files.sha256_of(rest)}
 
 
 def typed(made: list[dict]) -> list[RunRecord]:

@@ -12,7 +12,7 @@ from data_programs import CONFIG_DATA, prepare
 from tensorflow_datasets.core.download.checksums import UrlInfo
 from workspace import refusing
 
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError
 from paragone.data import load, locate, serializer
 from paragone.data.forms import tfds as form

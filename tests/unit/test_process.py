@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from privileged import memory_group, needs_root
 from workspace import ROOT, call, run_python, succeed, write_files
 
-from paragone.machine import accelerators, hardware, limits, process_entry
+from paragone.machine import accelerators, limits, process_entry
 from paragone.machine.activity import HostWatch, heat_files, heat_throttles
 from paragone.machine.process_entry import git_state
 from paragone.records.run_metrics import joules_per_example, other_cpu_share
@@ -23,9 +23,9 @@ from paragone.records.run_record import Activity, GitState
 
 
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
-    first = hardware.describe()
+    first = process_entry.describe_machine()
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    assert hardware.describe() == first
+    assert process_entry.describe_machine() == first
     assert process_entry.at_start().cores == 1
 
 
@@ -39,8 +39,8 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
 )
 def test_processors_of_one_name_differ_by_their_instructions(flags, words):
     cpuinfo = f"processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: {flags}\n\n"
-    assert hardware.processor(2 * cpuinfo) == words
-    assert hardware.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == platform.machine()
+    assert process_entry.processor(2 * cpuinfo) == words
+    assert process_entry.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == platform.machine()
 
 
 def git(folder, *arguments):
@@ -257,7 +257,7 @@ def nvml(monkeypatch):
 
 
 def test_accelerators_are_described_and_their_energy_is_added_up(nvml, monkeypatch):
-    machine = hardware.describe()
+    machine = process_entry.describe_machine()
     assert machine.accelerators == ["Stand-in 0", "Stand-in 1"]
     assert machine.driver == "570.00"
     assert accelerators.joules() == 7.5

@@ -11,8 +11,8 @@ import pytest
 from made_images import make_images
 from workspace import ROOT, changed, make_spec, succeed
 
+from paragone.base.engine_reports import ALONE
 from paragone.base.errors import Unavailable
-from paragone.base.ranks import ALONE
 from paragone.data.batches import train_batches
 
 pytestmark = pytest.mark.full

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_archive
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
+from paragone.base.typed_json import Job, read_job
 
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 

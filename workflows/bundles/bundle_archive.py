@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from paragone.base import digests
+from paragone.base import atomic_files
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
 from paragone.records.contest_record import ContestsRecord
@@ -66,7 +66,7 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
 
 def digest(files: dict[str, File]) -> str:
     """The digest of the files of a bundle."""
-    return digests.sha256_of(msgspec.to_builtins(files))
+    return atomic_files.sha256_of(msgspec.to_builtins(files))
 
 
 def pack(

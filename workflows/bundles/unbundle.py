@@ -18,8 +18,7 @@ from drawn_config import unpacked, with_label
 from paragone.analysis import product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
-from paragone.base.typed_json import read
+from paragone.base.typed_json import Job, read, read_job
 from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"

@@ -14,15 +14,14 @@ from msgspec.structs import replace
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from paragone.base.errors import Unavailable, entry_point, needing_packages
-from paragone.base.jobs import read_job, write_job
 from paragone.base.processes import end_process
-from paragone.base.typed_json import read, write
+from paragone.base.typed_json import read, read_job, write, write_job
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.machine.process_entry import Measuring
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import join
-from paragone.workers.jobs import WorkerJob
+from paragone.workers import WorkerJob
 from paragone.workers.rendezvous import Rendezvous, meeting_folder
 from paragone.workers.worker_failure import run_workers
 from profilers import PROFILERS, Operation, Profile

@@ -1,6 +1,10 @@
-"""Files that are complete or absent, also after a power loss: written under another name, synced, renamed."""
+"""Files that are complete or absent, also after a power loss: written under another name, synced, renamed.
+
+And SHA-256 of files, and of JSON data independent of the order of their keys.
+"""
 
 import errno
+import hashlib
 import json
 import os
 import tempfile
@@ -81,3 +85,19 @@ def is_own(folder: Path) -> bool:
             return os.fstat(file.fileno()).st_uid == folder.stat().st_uid
     except PermissionError:
         return False
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def canonical(data: dict[str, Any]) -> str:
+    """JSON with sorted keys and no spaces."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+def sha256_of(data: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()

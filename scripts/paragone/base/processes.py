@@ -73,12 +73,16 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment of a process that executes a framework: made, not inherited.
 
-    `tuned`: the variables of the run's tuning. `network`: whether it may download, through proxies. Raises
-    `UserError` if there is no folder for temporary files.
+    `tuned`: the variables of the run's tuning. `network`: whether it may download, through proxies. A folder
+    takes the place of a home that cannot be used.
     """
     mend_shell()
     inherited = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
-    variables = given() | inherited | _folders(inherited) | dict(tuned)
+    folders = {"TMPDIR": tempfile.gettempdir()}
+    home = inherited.get("HOME", "")
+    if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
+        folders["HOME"] = str(private_folder())
+    variables = given() | inherited | folders | dict(tuned)
     return variables | {_REMOVED: " ".join(sorted({*removed_variables(), *_changed(variables)}))}
 
 
@@ -87,15 +91,10 @@ def removed_variables() -> list[str]:
     return os.environ.get(_REMOVED, "").split()
 
 
-def mattering() -> list[str]:
-    """Return the variables that matter of this process and that no process with a framework would inherit."""
-    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return sorted(_changed(given() | inherited))
-
-
 def tuning_variables() -> dict[str, str]:
-    """Return the variables of this process that tune it: those of `mattering`."""
-    return {name: os.environ[name] for name in mattering()}
+    """Return the variables of this process that matter and that no process with a framework would inherit."""
+    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {name: os.environ[name] for name in sorted(_changed(given() | inherited))}
 
 
 def tunes(name: str) -> bool:
@@ -153,18 +152,6 @@ def mend_shell() -> None:
         getpass.getuser()
     except (KeyError, OSError):
         os.environ["LOGNAME"] = str(os.getuid())
-
-
-def _folders(inherited: Mapping[str, str]) -> dict[str, str]:
-    """A folder for temporary files, and a home, where those of the shell do not serve."""
-    try:
-        folders = {"TMPDIR": tempfile.gettempdir()}
-    except FileNotFoundError as error:
-        raise UserError(f"TMPDIR: {error.strerror}; name a folder that can be written") from None
-    home = inherited.get("HOME", "")
-    if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
-        folders["HOME"] = str(private_folder())
-    return folders
 
 
 def private_folder() -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
-from paragone.base.digests import canonical
+from paragone.base.atomic_files import canonical
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT, typed
 from paragone.config.engines import (

@@ -19,7 +19,7 @@ from urllib.request import url2pathname
 import pooch
 import requests
 
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError
 from paragone.config import datasets
 from paragone.data import store, synthetic

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from paragone.base.atomic_files import write_json
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256, write_json
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, STREAM
 from paragone.data import forms, store, synthetic

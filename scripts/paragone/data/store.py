@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from paragone.base.atomic_files import sync, sync_tree
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256, sync, sync_tree
 from paragone.base.errors import UserError
 from paragone.base.locks import locked
 

@@ -9,11 +9,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from paragone.base import digests, plugins
-from paragone.base.engine_reports import Devices, Metrics, Modes, Programs
+from paragone.base import atomic_files, plugins
+from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Programs, World
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
-from paragone.base.ranks import ALONE, World
 from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -52,7 +51,7 @@ def kept_programs(*versions: str) -> Path | None:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     cpu = sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
     cores = len(os.sched_getaffinity(0))
-    key = digests.sha256_of({"versions": versions, "cpu": cpu, "cores": cores})
+    key = atomic_files.sha256_of({"versions": versions, "cpu": cpu, "cores": cores})
     folder = private_folder() / "programs" / key[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder

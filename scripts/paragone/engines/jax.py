@@ -19,9 +19,8 @@ import numpy as np
 from flax import nnx
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from paragone.base.engine_reports import Devices, Metrics, Modes, Programs
+from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Programs, World
 from paragone.base.errors import Unavailable, first_line, require_devices
-from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard

@@ -19,8 +19,7 @@ from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.base import plugins
-from paragone.base.engine_reports import Devices, Metrics
-from paragone.base.ranks import ALONE, World
+from paragone.base.engine_reports import ALONE, Devices, Metrics, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE

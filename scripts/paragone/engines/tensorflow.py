@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, Metrics, Modes
+from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
-from paragone.base.ranks import ALONE, World
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Backend, Spec
 from paragone.data import Dataset

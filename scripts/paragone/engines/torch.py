@@ -10,9 +10,8 @@ import torch
 from torch import distributed, nn
 from torch.nn import functional
 
-from paragone.base.engine_reports import Devices, Metrics, Modes
+from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
 from paragone.base.errors import Unavailable, require_devices
-from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE

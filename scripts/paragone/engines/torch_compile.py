@@ -16,11 +16,9 @@ from torch._inductor.cpu_vec_isa import VecISA
 from torch._inductor.exc import InvalidCxxCompiler
 from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
-from paragone.base.atomic_files import is_own
-from paragone.base.digests import sha256_of
-from paragone.base.engine_reports import Programs
+from paragone.base.atomic_files import is_own, sha256_of
+from paragone.base.engine_reports import ALONE, Programs, World
 from paragone.base.errors import Unavailable, UserError
-from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines import kept_programs

@@ -13,8 +13,7 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from paragone.base.engine_reports import Devices, Metrics
-from paragone.base.ranks import ALONE, World
+from paragone.base.engine_reports import ALONE, Devices, Metrics, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard

@@ -14,9 +14,8 @@ from torch_xla import backends, runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
 
-from paragone.base.engine_reports import Devices, Modes
+from paragone.base.engine_reports import Devices, Modes, World
 from paragone.base.errors import Unavailable, first_line
-from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE
 from paragone.engines.torch import Torch

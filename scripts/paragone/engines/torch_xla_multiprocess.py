@@ -16,9 +16,8 @@ from torch_xla import runtime
 from torch_xla._internal import tpu
 from torch_xla.core import xla_model
 
-from paragone.base.engine_reports import Devices, Metrics
+from paragone.base.engine_reports import Devices, Metrics, World
 from paragone.base.errors import Unavailable
-from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
 from paragone.data.batches import Shard
 from paragone.engines.torch import Torch

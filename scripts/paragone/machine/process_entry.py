@@ -1,6 +1,7 @@
 """What a record says of this process: machine, software and code at its start, its use of them at its end."""
 
 import os
+import platform
 import resource
 import subprocess
 import sys
@@ -9,14 +10,24 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
+import psutil
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from paragone.base.atomic_files import sha256_of
 from paragone.base.processes import removed_variables
-from paragone.machine import hardware, limits
+from paragone.machine import accelerators, limits
 from paragone.machine.activity import HostWatch
-from paragone.records.run_record import GitState, Load, MeasuringProcess, Memory, Process
+from paragone.records.run_record import (
+    GitState,
+    Load,
+    Machine,
+    MeasuringProcess,
+    Memory,
+    Process,
+)
 
 PACKAGES = (
     "flax",
@@ -35,6 +46,14 @@ PACKAGES = (
     "torchvision",
 )
 _CODE = Path(__file__).parents[2]
+# Flags of a processor -> its vector instructions in words, the widest first. Processors of one name may
+# differ in them, since a virtual machine can hide some.
+_INSTRUCTIONS = {
+    "amx_bf16": "AMX",
+    "avx512_bf16": "AVX-512 with bfloat16",
+    "avx512f": "AVX-512",
+    "avx2": "AVX2",
+}
 
 
 def at_start() -> MeasuringProcess:
@@ -43,7 +62,7 @@ def at_start() -> MeasuringProcess:
     cores = len(os.sched_getaffinity(0))
     return MeasuringProcess(
         started=started.isoformat(timespec="milliseconds"),
-        machine=hardware.describe(),
+        machine=describe_machine(),
         cores=cores,
         threads=cores,
         software=software(),
@@ -51,6 +70,37 @@ def at_start() -> MeasuringProcess:
         git=git_state(),
         load=Load(before=os.getloadavg()[0]),
     )
+
+
+def describe_machine() -> Machine:
+    """Return what distinguishes this machine from others, and the hash of that.
+
+    Memory is in GiB: the kernel's own share of it differs from boot to boot. What a single process may
+    use of the machine is no part of it.
+    """
+    machine: dict[str, Any] = {
+        "host": platform.node(),
+        "system": platform.platform(),
+        "processor": processor(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
+        "cores": psutil.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "accelerators": accelerators.names(),
+        "driver": accelerators.driver(),
+    }
+    return Machine(fingerprint=sha256_of(machine), **machine)
+
+
+def processor(cpuinfo: str) -> str:
+    """Return the processor and its widest vector instructions: "AMD EPYC, AVX2".
+
+    `cpuinfo` is the text of /proc/cpuinfo. Where it has no name, as on ARM, the architecture is returned.
+    """
+    lines = (line.partition(":") for line in cpuinfo.splitlines())
+    facts = {key.strip(): value.strip() for key, _, value in lines}
+    flags = facts.get("flags", "").split()
+    name = facts.get("model name", platform.machine())
+    widest = [instructions for flag, instructions in _INSTRUCTIONS.items() if flag in flags]
+    return ", ".join([name, *widest[:1]])
 
 
 class Measuring:
@@ -86,17 +136,8 @@ def age(moment: float | None = None) -> float:
     """
     fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22 of all, after name and state
-    # Both clocks at once: where others take the cores, two lines may be a tenth of a second apart.
-    _, counter, boot = min(_clocks() for _ in range(5))
+    counter, boot = time.perf_counter(), time.clock_gettime(time.CLOCK_BOOTTIME)
     return boot - started - (0 if moment is None else counter - moment)
-
-
-def _clocks() -> tuple[float, float, float]:
-    """How far apart the looks at the clocks were; the counter, and the time since boot, between them."""
-    before = time.perf_counter()
-    boot = time.clock_gettime(time.CLOCK_BOOTTIME)
-    after = time.perf_counter()
-    return after - before, (before + after) / 2, boot
 
 
 def git_state(folder: Path = _CODE) -> GitState | None:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from paragone.base import plugins
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256
 from paragone.config.run_spec import Spec
 
 PROJECT = plugins.LIBRARY.parents[1]

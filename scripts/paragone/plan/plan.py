@@ -11,7 +11,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.processes import mattering
+from paragone.base.processes import tuning_variables
 from paragone.config.datasets import block_of, data_paths, state_of_files
 from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
@@ -49,7 +49,7 @@ class Plan:
         self.config = validate(config)
         self.left_out = narrow(self.config)
         self.notices = [f"left out: {sentence}" for sentence in self.left_out]
-        if not self.from_records and (names := ", ".join(mattering())):
+        if not self.from_records and (names := ", ".join(tuning_variables())):
             self.notices.append(
                 f"frameworks are started without these variables of the shell: {names}; to measure with one, "
                 "name it in tuned.variables of a backend"

@@ -13,7 +13,7 @@ from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.prediction import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
-from paragone.base.jobs import Job
+from paragone.base.typed_json import Job
 from paragone.config.numbers import SPREAD, Published, numbers_of
 from paragone.config.papers import read_paper
 from paragone.config.schema import Margin

@@ -17,8 +17,7 @@ from typing import Any
 
 import msgspec
 
-from paragone.base.atomic_files import sync, sync_tree, write_bytes, write_json
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256, sync, sync_tree, write_bytes, write_json
 from paragone.base.errors import UserError, first_line, says_memory_is_full
 from paragone.base.locks import Held, Lock
 from paragone.workers.rendezvous import Rendezvous

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from paragone.base.engine_reports import Modes
+from paragone.base.engine_reports import ALONE, Modes, World
 from paragone.base.errors import Unavailable, UserError, first_sentence, says_memory_is_full
-from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset

@@ -18,7 +18,7 @@ from paragone.records.run_record import (
     RunRecord,
 )
 from paragone.tasks.reference import chance_levels
-from paragone.workers.jobs import RunJob
+from paragone.workers import RunJob
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the predictions

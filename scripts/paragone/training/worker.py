@@ -17,7 +17,7 @@ from paragone.machine.activity import HostWatch
 from paragone.models.weights import read
 from paragone.records.run_record import Process
 from paragone.training.loop import Ledger, Worker
-from paragone.workers.jobs import WorkerJob
+from paragone.workers import WorkerJob
 from paragone.workers.rendezvous import Rendezvous
 
 

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from paragone.base.atomic_files import is_own, write_bytes
+from paragone.base.engine_reports import ALONE, World
 from paragone.base.errors import UserError, as_user_error, reason_of
 from paragone.base.locks import Held, Lock
-from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
 from paragone.machine import accelerators
 

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, Metrics, Modes
+from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes
 from paragone.base.errors import Unavailable, require_devices
-from paragone.base.ranks import ALONE
 from paragone.data.batches import WHOLE
 from paragone.engines import Probe, Reports
 

@@ -24,7 +24,7 @@ from tensorflow_datasets.core.download.extractor import ExtractError
 from tensorflow_datasets.core.download.util import DownloadError
 
 from paragone.base import plugins
-from paragone.base.digests import sha256
+from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError, first_line, first_sentence
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, builder_module
@@ -161,7 +161,7 @@ def _in_file_order(official: Any, files: list[dict]) -> Any:
         for file in files
     }
 
-    class InFileOrder(official, skip_registration=True):  # type: ignore[misc]  # of any class
+    class InFileOrder(official, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
         __module__ = official.__module__
         name = official.name
         url_infos = checks

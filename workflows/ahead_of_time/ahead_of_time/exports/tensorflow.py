@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ahead_of_time.exports import flop_per_example
 from ahead_of_time.records import Exported
-from paragone.base.ranks import World
+from paragone.base.engine_reports import World
 from paragone.base.tensorflow import tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
