@@ -2,10 +2,10 @@
 
 from itertools import product
 
-import numpy as np
 from make_records import make_record, of_backend
 
-THROUGHPUT = {8: 328, 16: 551, 32: 808, 64: 1002, 128: 1165, 256: 1273, 512: 1329, 700: 1332}
+SIZES = (8, 64, 512, 1024)
+SCALED, COUNTS = ("tensorflow-mirrored", "torch-xla"), (1, 2, 4, 8)
 
 
 def reuters() -> list[dict]:
@@ -24,16 +24,15 @@ def reuters() -> list[dict]:
 
 
 def batch_sizes() -> list[dict]:
-    """Throughput by batch size on two backends, of three runs each; memory ends at 1,024."""
-    made = []
-    scale = {"tensorflow-mirrored": 0.36, "torch": 0.55}
+    """Four batch sizes on two backends, of three runs each; memory ends at 1,024."""
     common = {"workload": "wide-resnet", "steps_per_epoch": 2, "epochs": 2}
-    for backend, batch, seed in product(scale, [*THROUGHPUT, 1024], range(3)):
-        cell = {"seed": seed, "global_batch": batch}
-        cell["speed"] = scale[backend] * (1 + seed / 50) * THROUGHPUT.get(batch, 1300) ** 0.9
-        cell["status"] = "out_of_memory" if batch == 1024 else "completed"
-        made.append(make_record(backend, **cell, **common))
-    return made
+    full = {1024: "out_of_memory"}
+    return [
+        make_record(
+            backend, seed=seed, global_batch=batch, status=full.get(batch, "completed"), **common
+        )
+        for backend, batch, seed in product(("tensorflow-mirrored", "torch"), SIZES, range(3))
+    ]
 
 
 def to_target() -> list[dict]:
@@ -52,25 +51,14 @@ def to_target() -> list[dict]:
     ]
 
 
-GLOBAL, EACH = 1024, 128
-COUNTS = (1, 2, 4, 8)
-# Seconds of a step over n replicas that share the cores: n (a + b batch), by backend.
-COSTS = {"tensorflow-mirrored": (0.006, 9e-5), "torch-xla": (0.002, 3e-4)}
-
-
-def scaling(how: str, seeds: int = 3, noise: float = 0.0) -> list[dict]:
-    """Strong or weak scaling of steps that take a known time, their speeds times a noise by seed."""
-    made = []
+def scaling(how: str, counts: tuple[int, ...] = COUNTS) -> list[dict]:
+    """Strong or weak scaling over these replicas on two backends, of three runs each."""
     common = {"workload": "fashion-cnn", "steps_per_epoch": 8, "epochs": 2}
-    for backend, replicas, seed in product(COSTS, COUNTS, range(seeds)):
-        fixed, per_example = COSTS[backend]
-        batch = GLOBAL if how == "strong" else EACH * replicas
-        seconds = replicas * fixed + batch * per_example
-        random = np.random.default_rng([seed, replicas, batch, len(backend)])
-        cell = {"seed": seed, "replicas": replicas, "global_batch": batch}
-        cell["speed"] = batch / seconds * random.normal(1, noise)
-        made.append(make_record(backend, **cell, **common))
-    return made
+    batches = {count: 1024 if how == "strong" else 128 * count for count in counts}
+    return [
+        make_record(backend, seed=seed, replicas=count, global_batch=batches[count], **common)
+        for backend, count, seed in product(SCALED, counts, range(3))
+    ]
 
 
 def of_cell(made: list[dict], backend: str, replicas: int, batch: int | None = None) -> list[dict]:

@@ -2,12 +2,14 @@
 
 import re
 import struct
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import FIGURES, Drawing, texts_of
-from make_experiments import batch_sizes, of_cell, reuters, scaling, to_target
+from make_contests import windows
+from make_experiments import COUNTS, SCALED, batch_sizes, of_cell, reuters, scaling, to_target
 from make_records import (
     CLASS_NAMES,
     LABELS,
@@ -17,6 +19,7 @@ from make_records import (
     make_record,
     of_backend,
     speed,
+    tabulated,
     time_to_target,
     waited,
 )
@@ -29,7 +32,7 @@ from paragone.reporting.figures import predictions, variants
 SUFFIXES = ("svg", "pdf", "png")
 # Figure: its records, the published experiment beside it.
 STUDIES = {
-    "epoch_time": (lambda: scaling("weak", noise=0.02), "mirrored_mobilenet"),
+    "epoch_time": (lambda: scaling("weak"), "mirrored_mobilenet"),
     "batch_size_throughput": (batch_sizes, "batch_size_throughput"),
     "time_to_target": (to_target, ""),
 }
@@ -404,3 +407,53 @@ def test_a_point_says_in_the_svg_file_what_it_is(drawing):
     assert runs <= {word.strip(",") for title in titles for word in title.split()}
     (mean,) = [title for title in titles if title.startswith("PyTorch (tuned): 2 x (95 %: ")]
     assert "\nn = 7\n" in mean
+
+
+# Scaling, also as a table
+
+
+def scaled(folder, records, how):
+    parity = {("fashion-cnn", backend): True for backend in SCALED}
+    return Drawing(folder, runs=tabulated(records, parity, how)[0])
+
+
+@pytest.mark.parametrize("how", ["strong", "weak"])
+def test_speed_up_and_efficiency_pair_seeds(tmp_path, how):
+    records = scaling(how)
+    measured = scaled(tmp_path, records, how).shown("scaling").set_index(["series", "replicas"])
+    assert len(measured) == len(SCALED) * len(COUNTS)
+    for backend, replicas in product(SCALED, COUNTS):
+        cell = of_cell(records, backend, replicas)
+        ratios = [
+            speed(b) / speed(a) for a, b in zip(of_cell(records, backend, 1), cell, strict=True)
+        ]
+        row = measured.loc[(LABELS[backend], replicas)]
+        assert row["speed_up"] == pytest.approx(np.median(ratios))
+        expected = min(ratios), max(ratios)
+        assert (row["speed_up_low"], row["speed_up_high"]) == pytest.approx(expected)
+        assert row["efficiency"] == pytest.approx(np.median(ratios) / replicas)
+        batch = cell[0]["spec"]["global_batch"]
+        assert row["step_seconds"] == pytest.approx(np.median([batch / speed(one) for one in cell]))
+        assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
+
+
+def test_without_one_replica_there_is_no_speed_up(tmp_path):
+    measured = scaled(tmp_path, scaling("weak", COUNTS[1:]), "weak").shown("scaling")
+    assert measured["speed_up"].isna().all()
+    assert measured["step_seconds"].notna().all()
+    assert set(measured["words"]) == {"no run of one replica to compare with"}
+
+
+def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
+    """Three contests and one run are there, and the contests decide."""
+    runs, _ = tabulated([make_record("torch", replicas=count, speed=1000.0) for count in (1, 2)])
+    same = ["workload", "global_batch", "machine", "machine_name", "data_edition", "data_source"]
+    about, speeds = runs[same].iloc[0], np.array([[900.0] * 2, [1000.0] * 2, [1100.0] * 2])
+    held = [windows({"torch": count * speeds}, **about, replicas=count) for count in (1, 2)]
+    rounds = pd.concat(held, ignore_index=True)
+    drawn = Drawing(tmp_path, runs=runs, rounds=rounds)
+    files = drawn.table("scaling")
+    table = pd.read_csv(files["csv"])
+    pd.testing.assert_frame_equal(table, drawn.shown("scaling"))
+    assert table[["n", "speed_up"]].to_numpy().tolist() == [[3, 1], [3, 2]]
+    assert "n = 3 contests each" in files["markdown"].read_text()
