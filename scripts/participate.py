@@ -16,7 +16,6 @@ from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine, keep_programs
 from paragone.machine import limits
-from paragone.models.weights import digest
 from paragone.parity import definition
 from paragone.records.contest_record import Contestant
 from paragone.timing.turns import State, Trained, Turn, link, receive, send
@@ -49,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def take_turns(worker: Worker, coordinator: Connection) -> None:
-    """Get ready and train the steps of every turn, until a turn of none; the state is then restored."""
+    """Get ready and train the steps of every turn, until a turn of none."""
     engine, spec, dataset = worker.engine, worker.spec, worker.dataset
     process = worker.processes[worker.world.rank]
     model, modes = build(worker)
@@ -61,7 +60,6 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
         first_steps=warm_up(worker),
         processes=[process],
     )
-    before = engine.snapshot()
     send(coordinator, State(state))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
     while steps := receive(coordinator, Turn).steps:
@@ -78,10 +76,8 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
         updates, drawn = map(sum, zip(*totals, strict=True))
         first, second = seconds
         send(coordinator, Trained(steps, first, second, updates, drawn))
-    engine.restore(before)
-    restored = digest(engine.weights()) == model.initial_weights
     process = used(worker, process, engine.peak_device_memory())
-    send(coordinator, State(replace(state, restored=restored, processes=[process])))
+    send(coordinator, State(replace(state, processes=[process])))
 
 
 class Counts:

@@ -96,7 +96,6 @@ def _contestant(spec: Spec) -> dict:
         "devices": {"kind": "cpu", "replicas": 1, "workers": 1},
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "first_steps": copy.deepcopy(FIRST_STEPS),
-        "restored": True,
         "processes": [make_process(1, "node-1", 0)],
     }
 

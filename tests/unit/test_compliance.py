@@ -62,7 +62,6 @@ VALUES = [
     ("contests.1.windows.2.sleeping", 0.6, {"asleep"}),
     ("contests.0.windows.3.updates", 8, {"counted"}),  # an engine that ends early
     ("contests.0.windows.3.batches", 1, {"counted"}),  # a window of one batch
-    ("contests.0.contestants.1.restored", False, {"restored"}),
     ("contests.0.windows.3.host.stolen", 900.0, {"isolation"}),
     ("contests.0.windows.3.host.heat_throttles", 1, {"throttling"}),
     ("contests.0.contestants.0.modes", None, {"requested"}),
@@ -169,7 +168,6 @@ def planted(path: str, value: object) -> dict:
     [
         ("contests.0.windows.1.sleeping", 2.0, {(1, 1, "jax")}),
         ("contests.0.windows.1.updates", 8, {(1, 1, "jax")}),
-        ("contests.0.contestants.1.restored", False, {(1, 1, "jax"), (1, 2, "jax")}),
         ("contests.1.contestants.0.modes.math_mode", "tf32", {(2, 1, "torch"), (2, 2, "torch")}),
         ("contests.0.contestants.0.processes.0.git", None, set()),  # a remark
     ],

@@ -1,6 +1,5 @@
 """Write the profiles of all runs as one table, CSV and Markdown: a row per operation."""
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -10,22 +9,27 @@ import pandas as pd
 
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
+from paragone.base.jobs import Job, read_job
 from paragone.base.typed_json import read
 from step_profiles import ProfileRecord
+
+
+class Tabulation(Job):
+    """The records of profiles, and the tables to write."""
+
+    profiles: list[Path]
+    csv: Path
+    markdown: Path
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Read the records and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profiles", type=Path, nargs="+", required=True, metavar="run.json")
-    parser.add_argument("--csv", type=Path, required=True, help="file to write")
-    parser.add_argument("--markdown", type=Path, required=True, help="file to write")
-    options = parser.parse_args(arguments)
-    profiles = [read(ProfileRecord, path, "profile") for path in options.profiles]
+    job: Tabulation = read_job(Tabulation, arguments)
+    profiles = [read(ProfileRecord, path, "profile") for path in job.profiles]
     table = pd.DataFrame([row for profile in profiles for row in rows(profile)])
-    write_text(table.to_csv(index=False), options.csv)
-    write_text(table.to_markdown(index=False, floatfmt=".3g") + "\n", options.markdown)
+    write_text(table.to_csv(index=False), job.csv)
+    write_text(table.to_markdown(index=False, floatfmt=".3g") + "\n", job.markdown)
 
 
 def rows(record: ProfileRecord) -> list[dict]:

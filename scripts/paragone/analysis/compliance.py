@@ -224,12 +224,9 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
 
 
 def _contestant(variant: Contestant) -> Iterator[Breach]:
-    """Judge a variant of a contest: restored at its end, and started as its specification requests."""
-    completed = variant.status == "completed"
-    if completed and not variant.restored:
-        yield Breach("restored", "restored", f"{variant.restored}")
+    """Judge a variant of a contest: its first steps, its modes, and what it was started with."""
     yield from _first_steps(variant.first_steps, variant.spec, variant.status)
-    if variant.modes or completed:
+    if variant.modes or variant.status == "completed":
         yield from _modes(variant.modes, variant.spec)
     for at, process in enumerate(variant.processes):
         yield from _within(f"processes[{at}]", _started(process, variables(variant.spec)))

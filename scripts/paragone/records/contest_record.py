@@ -35,9 +35,8 @@ class Contestant(Part, frozen=True, kw_only=True):
     """One variant in a contest.
 
     `reason`: one sentence where it was not timed to the end. `steps`: number in a window, as calibrated; None
-    where it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `restored`:
-    whether its last weights, after the state of before the windows was restored, are the initial ones.
-    `processes`: one per rank; empty where the workers did not meet.
+    where it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `processes`:
+    one per rank; empty where the workers did not meet.
     """
 
     spec: Spec
@@ -48,7 +47,6 @@ class Contestant(Part, frozen=True, kw_only=True):
     devices: Devices | None = None
     modes: Modes | None = None
     first_steps: FirstSteps | None = None
-    restored: bool | None = None
     processes: list[Process] = field(default_factory=list)
 
 

@@ -59,7 +59,7 @@ class Trained(Part, frozen=True, tag=True):
 
 
 class State(Part, frozen=True, tag=True):
-    """A worker's reply: its variant when it has taken its first steps, is restored, or cannot go on."""
+    """A worker's reply: its variant after the first steps, at the end, or when it cannot go on."""
 
     contestant: Contestant
 
@@ -251,7 +251,6 @@ class Turns(AbstractContextManager["Turns"]):
             variant.state = replace(
                 states[0],
                 steps=variant.state.steps,
-                restored=states[0].restored and all(state.restored for state in states),
                 processes=[process for state in states for process in state.processes],
             )
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from workspace import INDUCTOR, ROOT, changed, command, make_spec, succeed
+from workspace import INDUCTOR, ROOT, changed, command, job, make_spec, succeed
 
 import profile_steps
 import tabulate_profiles
@@ -54,10 +54,9 @@ def test_runs_that_cannot_be_profiled_have_a_status_and_a_row(small, tmp_path):
         record, printed = profiled(each, small, tmp_path / name)
         assert (record.status, record.profile) == (name, None)
         assert f"{name}: {record.reason}" in printed
-        paths.append(str(tmp_path / name / "run.json"))
+        paths.append(tmp_path / name / "run.json")
     csv, markdown = tmp_path / "all.csv", tmp_path / "all.md"
-    outputs = ["--csv", str(csv), "--markdown", str(markdown)]
-    tabulate_profiles.main(["--profiles", *paths, *outputs])
+    tabulate_profiles.main(job(profiles=paths, csv=csv, markdown=markdown))
     assert pd.read_csv(csv)["operation"].tolist() == [
         "unavailable: 1 replica(s) on tpu asked for; PyTorch sees no tpu here",
         "no_profiler: engine other has no profiler",
