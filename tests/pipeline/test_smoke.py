@@ -48,7 +48,7 @@ def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
     assert first == data
     trained = [rest.split()[0] for what, rest in started if what == "Training"]
     for workload in PLAN.workloads:  # of those whose gate has passed
-        places = [PLAN.places[run] for run in trained if run.startswith(f"{workload}.")]
+        places = [PLAN.turns[run] for run in trained if run.startswith(f"{workload}.")]
         assert places == sorted(places)
     last = max(at for at, (what, _) in enumerate(started) if what == "Training")
     checked = [rest for what, rest in started[:last] if what == "Checking"]

@@ -90,7 +90,7 @@ def repeated(preset: str) -> str:
 
 def test_another_place_in_the_order_is_no_reason_to_train_again(smoke):
     """Nor are more repeats, of which only the new ones are trained."""
-    assert PLAN.places[OF_CONV[0].name] < len(PLAN.places)  # others follow, and move up without it
+    assert PLAN.turns[OF_CONV[0].name] < len(PLAN.turns)  # others follow, and move up without it
     left = [name for name in PLAN.experiments if name != "tpu_fashion_conv"]
     assert not {"train", "first_steps"} & smoke.jobs("--config", f"only={left}").keys()
     with edited(smoke.checkout / "presets/smoke.yaml", repeated):

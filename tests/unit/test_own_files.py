@@ -72,7 +72,7 @@ def edit(name: str, old: str, new: str) -> None:
 MISTAKES = [
     (QUESTION, "[my_folder]", "[my_foldr]", "there is no folder 'my_foldr'"),
     (QUESTION, "only: [my_question]", "only: [mine]", "only: there is no 'mine'; known are"),
-    (TOML, '"one worker"', '"one wrker"', TOML, "Invalid enum value 'one wrker'"),
+    (TOML, '"one worker"', '"one wrker"', TOML, '"one wrker" is not one of "one worker"'),
     (TOML, "engines.my_numpy", "engines.mine", ENGINE, "[engines.my_numpy]"),
     (TOML, "[engines", "engines", TOML, "line 2"),
     (TOML, "figures.my", "figures.your", FIGURE, "[figures.my_figure]"),
@@ -158,7 +158,7 @@ FAILURES = [
         "there is no 'lamb' in OPTIMIZERS of engines/torch_optimizers.py, which has ",
     ),
     ("my-numpy", ENGINE, "\nENGINE =", "\nENGIN =", "engines/my_numpy.py: has no `ENGINE`"),
-    ("my-numpy", ENGINE, "def warm_up", "def warm", "my_numpy.py: ENGINE has no warm_up"),
+    ("my-numpy", ENGINE, "def modes", "def mode", "my_numpy.py: ENGINE has no modes"),
     (
         *("my-numpy", ENGINE, "        totals = np.zeros(3)\n", "        totals = 1 / 0\n"),
         at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero",

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import types
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -22,6 +23,14 @@ _PLAINLY = {
     "object": "a mapping",
     "null": "null",
 }
+
+
+def content_of(file: Path, value: Any, kind: Any) -> Any:
+    """Return what a file contains as a `kind`. Raises `UserError` with file, key, fault and remedy."""
+    try:
+        return decoded(value, kind)
+    except UserError as error:
+        raise UserError(f"{file}: {str(error).removeprefix('config: ')}") from None
 
 
 def decoded(value: Any, kind: Any, path: str = "") -> Any:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
+from paragone.config.decode import content_of
 from paragone.config.run_spec import RESIDENT, Backend, Feed, Spec, Tuned
 from paragone.tasks import KINDS, TaskName
 
@@ -133,17 +134,12 @@ def declared_by(folder: Path) -> Declarations:
     """What a plugin declares; nothing without a `plugin.toml`. Raises `UserError` for a wrong one."""
     file = folder / DECLARATIONS
     try:
-        return msgspec.toml.decode(file.read_bytes(), type=Declarations)
+        content = msgspec.toml.decode(file.read_bytes())
     except FileNotFoundError:
         return Declarations()
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read: {error.strerror}; correct it") from None
-    except (ValueError, msgspec.MsgspecError) as error:  # not UTF-8, not TOML, or other keys
-        what, _, path = str(error).partition(" - at `$.")
-        key = f"{path.rstrip('`')}: " if path else ""
-        raise UserError(
-            f"{file}: {key}{what}; see docs/extending.md#a-folder-of-your-own"
-        ) from None
+    except (OSError, ValueError) as error:  # not UTF-8, or not TOML
+        raise UserError(f"{file}: cannot be read as TOML: {error}; correct it") from None
+    return content_of(file, content, Declarations)
 
 
 def engine_named(name: str) -> Capabilities:

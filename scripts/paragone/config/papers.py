@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import field
 
 from paragone.base.errors import UserError
-from paragone.config.decode import decoded
+from paragone.config.decode import content_of, decoded
 from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
 from paragone.config.read import merged, read
 from paragone.config.schema import (
@@ -134,11 +134,11 @@ def read_paper(folder: Path) -> Paper:
     """Read the folder of a paper. Raises `UserError` that names file and key."""
     file = folder / FILE
     blocks = read(file)
+    source: Source = content_of(file, blocks, Source)
     try:
-        source: Source = decoded(blocks, Source)
         check_blocks(source)
     except UserError as error:
-        raise UserError(f"{file}: {str(error).removeprefix('config: ')}") from None
+        raise UserError(f"{file}: {error}") from None
     published = read_numbers(folder, source.numbers, source.workloads)
     blocks = {"plugins": [], **{key: {} for key in KINDS}, **blocks}
     for block in blocks["datasets"].values():

@@ -106,12 +106,11 @@ class Plan:
             for name, block in self.sections.items()
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
-        # The place of each run among the runs, and of each timed job among these jobs, from 1 on. The primary
-        # experiment is measured first.
+        # The place of each timed job among these jobs, from 1 on. The primary experiment is measured first.
         first = {self.primary: self.experiments[self.primary]}
         trained = schedule(first | self.experiments, self.config.seed)
-        self.places = _numbered(run for runs in trained.values() for run in runs)
-        self.turns = _numbered(self._timed_jobs(trained))
+        timed_jobs = dict.fromkeys(self._timed_jobs(trained))
+        self.turns = {name: number for number, name in enumerate(timed_jobs, start=1)}
         # What the parity gate compares, by workload and backend; the reference is a backend, too.
         backends = dict.fromkeys(["reference", *(spec.backend.name for spec in self.runs.values())])
         self.probes = {
@@ -410,8 +409,3 @@ class Plan:
                     f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
                     "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
                 )
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """Each name once, in this order, with its number from 1 on."""
-    return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
