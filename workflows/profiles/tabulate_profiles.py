@@ -9,8 +9,7 @@ import pandas as pd
 
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.base.jobs import Job, read_job
-from paragone.base.typed_json import read
+from paragone.base.typed_json import Job, read, read_job
 from step_profiles import ProfileRecord
 
 
