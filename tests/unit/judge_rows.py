@@ -1,8 +1,10 @@
-"""Published rows and made records, as the comparison reads them."""
+"""Published rows and made records, as the comparison reads them; the table of differences, made by hand."""
 
-import make_records
+import math
+
 import msgspec
-from make_records import LABELS, make_record
+import pandas as pd
+from make_records import LABELS, make_record, tabulated
 from workspace import CONFIG, PAPERS
 
 from paragone.analysis import prediction, verdicts
@@ -40,12 +42,31 @@ def spreads_of(made):
     return {name: prediction.Spread(part) for name, part in rows.groupby("workload")}
 
 
-def tabulated(made, passed=True):
-    keys = {(one["spec"]["workload"]["name"], one["spec"]["backend"]["name"]) for one in made}
-    return make_records.tabulated(made, dict.fromkeys(keys, passed))
-
-
 def judge(row, evidence, made, passed=True):
     runs, epochs = tabulated(made, passed)
     (sweep,) = sweeps_of(runs, LABELS)
     return verdicts.compare(row, evidence, sweep.runs, epochs)
+
+
+SHARED = {"workload": "fashion-conv", "global_batch": 1000, "tuning": "as-installed"}
+SHARED |= {"machine": "here", "unit": "pair", "n": 7, "needed": 10.0}
+SHARED |= {"unit_seconds": math.nan, "first_lacks": "", "second_lacks": "", "runs": ""}
+
+
+def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFrame:
+    """Rows of the table of differences: first, second, relation, effect, the winner if there is one."""
+    table = pd.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "relation": relation,
+            "winner": "".join(winner),
+            "effect": effect,
+            "low": effect - 0.01,
+            "high": effect + 0.01,
+        }
+        for first, second, relation, effect, *winner in rows
+    )
+    family = "primary" if metric == "speed" else "exploratory"
+    of_metric = {"metric": metric, "family": family, "ratio": metric != "test accuracy"}
+    return table.assign(**SHARED | of_metric | columns)

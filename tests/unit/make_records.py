@@ -37,7 +37,6 @@ FIRST_STEPS = {
     "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
     "allowed": {"updates": 3e-2, "means": 1e-5, "variances": 2e-2, "training": 2e-3},
 }
-PROVEN = {("fashion-conv", name): True for name in LABELS}  # parity, by workload and backend
 # Of fashion-conv.
 FLOP = 2_206_464  # of training on one example
 MODEL = {"parameters": 108_810, "initializer": "keras", "initial_weights": "b" * 64}
@@ -221,11 +220,16 @@ def of_backend(made: list[dict], name: str) -> list[dict]:
 
 
 def tabulated(
-    made: list[dict], parity: dict[tuple[str, str], bool] = PROVEN, experiment: str = "one"
+    made: list[dict],
+    parity: bool | dict[tuple[str, str], bool] = True,
+    experiment: str = "one",
+    **tables: pd.DataFrame,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tidy tables of made records: runs and epochs."""
-    flop = {record["spec"]["workload"]["name"]: FLOP for record in made}
-    return tidy.tables(typed(made), experiment, parity, flop=flop)
+    """The tidy tables of made records: runs and epochs; `parity`: of all, or by workload and backend."""
+    cells = [tuple(one["spec"][kind]["name"] for kind in ("workload", "backend")) for one in made]
+    passed = parity if isinstance(parity, dict) else dict.fromkeys(cells, parity)
+    flop = dict.fromkeys(dict(cells), FLOP)
+    return tidy.tables(typed(made), experiment, passed, flop=flop, **tables)
 
 
 def write_records(folder: Path, records: list[dict]) -> list[Path]:

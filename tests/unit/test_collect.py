@@ -19,7 +19,7 @@ from make_records import (
 from make_results import run_collect
 from msgspec import to_builtins
 from msgspec.structs import replace
-from workspace import put
+from workspace import call, command, put, refused
 
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of, shares_cores
@@ -209,3 +209,14 @@ def test_variants_are_compared_within_a_tuning_and_each_with_itself():
 def test_only_virtual_devices_of_one_machine_share_cores(devices, machines, shared):
     counts = pd.Series(machines, dtype="Int64")
     assert shares_cores(pd.DataFrame({"device": devices, "machines": counts})) is shared
+
+
+# A terminal or batch system without a locale, and a Python that is not set to UTF-8.
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_program_prints_whatever_the_locale(tmp_path):
+    folder = tmp_path / "Größe 東京"
+    files = {kind: folder / kind for kind in ("all_runs", "all_runs_parquet", "all_epochs")}
+    line = command("collect", type="join", runs=[folder / "lacking"], epochs=[], **files)
+    refused(call(line, **ASCII), "lacking: not a table")

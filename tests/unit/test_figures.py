@@ -1,5 +1,6 @@
 """Every figure from made records: whole, traceable, the same bytes again; it shows what the records say."""
 
+import json
 import re
 import struct
 from itertools import product
@@ -7,7 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import FIGURES, Drawing, texts_of
+from draw_figures import FIGURES, FORMATS, Drawing, texts_of
 from make_contests import windows
 from make_experiments import COUNTS, SCALED, batch_sizes, of_cell, reuters, scaling, to_target
 from make_records import (
@@ -26,8 +27,9 @@ from make_records import (
 from make_records import clocks as clocks_of
 
 from paragone.base.errors import UserError
-from paragone.reporting import footnotes, style
+from paragone.reporting import footnotes, style, tables
 from paragone.reporting.figures import predictions, variants
+from paragone.reporting.tables import TABLES, TextTable
 
 SUFFIXES = ("svg", "pdf", "png")
 # Figure: its records, the published experiment beside it.
@@ -413,8 +415,7 @@ def test_a_point_says_in_the_svg_file_what_it_is(drawing):
 
 
 def scaled(folder, records, how):
-    parity = {("fashion-cnn", backend): True for backend in SCALED}
-    return Drawing(folder, runs=tabulated(records, parity, how)[0])
+    return Drawing(folder, runs=tabulated(records, experiment=how)[0])
 
 
 @pytest.mark.parametrize("how", ["strong", "weak"])
@@ -457,3 +458,32 @@ def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
     pd.testing.assert_frame_equal(table, drawn.shown("scaling"))
     assert table[["n", "speed_up"]].to_numpy().tolist() == [[3, 1], [3, 2]]
     assert "n = 3 contests each" in files["markdown"].read_text()
+
+
+# Formats of tables
+
+
+def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
+    for name, words in (
+        ("no_such", f"'no_such' is none of the tables: {', '.join(sorted(TABLES))}"),
+        ("differences", "runs: missing"),
+        ("matmul_comparison", "products: missing"),
+    ):
+        with pytest.raises(UserError, match=words):
+            Drawing(tmp_path).table(name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_cells_and_remarks_in_every_format(tmp_path):
+    cells = pd.DataFrame({"e": ["1", None], "a_b": ["2|3", "4"]})
+    rows, runs = pd.DataFrame({"tidy": [0.1]}), ["r1 r2 r1", ""]
+    table = TextTable(rows, "A title", ["One & two."], cells, runs=runs)
+    paths = {kind: tmp_path / "new" / f"t.{suffix}" for kind, suffix in FORMATS.items()}
+    tables.save(table, paths.values())
+    assert paths["csv"].read_text() == "tidy\n0.1\n"
+    text = paths["markdown"].read_text()
+    assert text.startswith("# A title\n\n| e ")
+    assert r"2\|3" in text
+    assert text.endswith("\n\n- One & two.\n")
+    shown = json.loads(paths["cells"].read_text())
+    assert (shown["lines"], shown["runs"]) == ([["1", "2|3"], ["", "4"]], [["r1", "r2"], []])

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from draw_figures import Drawing
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
-from make_records import FLOP, PROVEN, make_record, typed
+from make_records import FLOP, make_record, tabulated
 from workspace import call, command, refused, succeed
 
-from paragone.analysis import product_tables, tidy, verdicts
+from paragone.analysis import product_tables, verdicts
 from paragone.base import typed_json
 from paragone.config.narrow import MULTIPLYING
 from paragone.microbenchmarks import products as measure
@@ -150,10 +150,8 @@ def squares(**changes):
     return table_of(made).assign(**changes)
 
 
-def share(products, parity=PROVEN):
-    made = [make_record()]
-    flop = {record["spec"]["workload"]["name"]: FLOP for record in made}
-    return tidy.tables(typed(made), "one", parity, products, flop=flop)[0].iloc[0]
+def share(products, parity=True):
+    return tabulated([make_record()], parity, products=products)[0].iloc[0]
 
 
 def test_the_fastest_product_on_the_device_is_the_peak():

@@ -4,8 +4,8 @@ import math
 
 import pandas as pd
 import pytest
+from judge_rows import pairs
 from make_records import LABELS, make_record, tabulated
-from make_tables import pairs
 
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED
 from paragone.analysis.prediction import Claim, Judgement
