@@ -16,15 +16,10 @@ from paragone.records.run_record import (
     Positive,
     Process,
     Sha256,
+    Status,
     Time,
     TrainedModel,
 )
-
-# failed: a worker ended without a result, was killed from outside, or did not answer in time.
-ContestStatus = Annotated[
-    str, Meta(pattern="^(completed|out_of_memory|crashed|unavailable|unsupported|failed)$")
-]
-
 
 # decided: every pair is decided, or there is none. minutes: another contest would have gone past the time of
 # the question. contests: all that were allowed are held. untimed: no variant could be timed.
@@ -40,7 +35,7 @@ class Contestant(Part, frozen=True, kw_only=True):
     """
 
     spec: Spec
-    status: ContestStatus = "completed"
+    status: Status = "completed"
     reason: str | None = None
     steps: Count | None = None
     model: TrainedModel | None = None
