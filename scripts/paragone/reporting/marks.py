@@ -1,4 +1,4 @@
-"""Parts that several figures draw: lines, intervals, bars, rows, words in place of values, legend entries."""
+"""Parts that several figures draw: lines, intervals, cells, rows, words in place of values, legends."""
 
 import re
 import textwrap
@@ -22,32 +22,31 @@ BAR_COLUMNS += ["words"]
 STAR = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5}  # of published values
 
 _LABEL, _WORDS = 23, 34  # characters per line that leave room for the rest in a single column
-_RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}
-_OVER_THE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "bottom", "size": 6}
-_BOX = {"facecolor": "white", "edgecolor": "none"}
+_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 
 
 # Lines and points
 
 
-def draw_lines(
-    axes: Axes, rows: pd.DataFrame, x: str, y: str, styles: dict[str, dict[str, Any]], **more: Any
+def dodged(x: pd.Series, series: pd.Series, apart: float) -> pd.Series:
+    """Return places on a logarithmic axis of which those of a series are a factor `apart` from the next's."""
+    names = list(dict.fromkeys(series))
+    offsets = {name: apart ** aside(number, len(names), 1) for number, name in enumerate(names)}
+    return x.astype(float) * series.map(offsets).astype(float)
+
+
+def draw_series(
+    axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]], unit: str, **more: Any
 ) -> None:
-    """Draw one line per series of `styles` through the columns `x` and `y`; `more` overrides all styles."""
-    present = rows.dropna(subset=[x, y]).astype({x: float, y: float}).sort_values(x)
+    """Draw a line with intervals per series: columns `value`, `low` and `high` over `x`; `more` overrides
+    all styles."""
     for name, look in styles.items():
-        line = present[present["series"] == name]
-        if len(line):
-            axes.plot(line[x], line[y], **{**look, **more})
-
-
-def draw_intervals(
-    axes: Axes, x: pd.Series, value: pd.Series, low: pd.Series, high: pd.Series, **options: Any
-) -> None:
-    """Draw points with their intervals; where `low` and `high` are missing, points alone."""
-    errors = [(value - low).fillna(0), (high - value).fillna(0)]
-    axes.errorbar(x, value, yerr=errors, **{**options, "linestyle": "none"})
+        here = rows[rows["series"] == name].dropna(subset="value").sort_values("x")
+        errors = [(here["value"] - here["low"]).fillna(0), (here["high"] - here["value"]).fillna(0)]
+        caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
+        axes.errorbar(here["x"], here["value"], yerr=errors, **{**caps, **look, **more})
+        explain(axes, here["x"], here["value"], here, "value", unit)
 
 
 def draw_level(axes: Axes, value: float, wording: str, above: bool = False, **options: Any) -> None:
@@ -79,27 +78,20 @@ def explain(
 
 
 def _explanation(row: dict[str, Any], value: float, unit: str) -> str:
-    low, high = row.get("low", np.nan), row.get("high", np.nan)
+    low, high, n = (row.get(key, np.nan) for key in ("low", "high", "n"))
     interval = "" if pd.isna(low) or pd.isna(high) else f" (95 %: {_short(low)} to {_short(high)})"
-    n, runs = row.get("n", np.nan), str(row.get("runs", "")).split()
-    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
-    return "\n".join(
-        [
-            f"{row['series']}: {_short(value)} {unit}{interval}",
-            *([] if pd.isna(n) else [f"n = {n:.0f}"]),
-            *([", ".join(runs[:3]) + more] if runs else []),
-        ]
-    )
+    lines = [f"{row['series']}: {_short(value)} {unit}{interval}"]
+    if not pd.isna(n):
+        lines.append(f"n = {n:.0f}")
+    if runs := str(row.get("runs", "")).split():
+        more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+        lines.append(", ".join(runs[:3]) + more)
+    return "\n".join(lines)
 
 
 def _short(value: float) -> str:
     """Return a number in four digits, or all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def dodged(number: int, count: int, factor: float) -> float:
-    """Return the factor by which series `number` of `count` is moved aside on a logarithmic axis."""
-    return factor ** (number - (count - 1) / 2)
 
 
 # Axes
@@ -160,24 +152,28 @@ def bar_rows(
 
     Without values it is one row of kind "words"; `words` say why runs have none.
     """
-    place_of_row = {"panel": panel, "series": series, "backend": backend, "x": x}
-    place_of_row["words"] = "; ".join(wording)
+    shared = {"panel": panel, "series": series, "backend": backend, "x": x}
+    shared["words"] = "; ".join(wording)
     present = values.dropna()
     summary = vars(summarize(present))
     if not summary["n"]:
-        return [{**place_of_row, "kind": "words", "n": 0}]
+        return [{**shared, "kind": "words", "n": 0}]
     median = {"kind": "median", "value": summary.pop("median"), **summary}
-    runs = [{**place_of_row, "kind": "run", "value": v, "runs": run} for run, v in present.items()]
-    return [
-        {**place_of_row, **median, "runs": " ".join(sorted(present.index))},
-        *(runs if summary["n"] > 1 else []),
-    ]
+    rows = [{**shared, **median, "runs": " ".join(sorted(present.index))}]
+    if len(present) > 1:
+        rows += [{**shared, "kind": "run", "value": v, "runs": run} for run, v in present.items()]
+    return rows
 
 
 def published_row(panel: str, x: object, value: float, printed: str) -> dict[str, Any]:
     """Return the row of a published value; `printed` is the number as its source has it."""
-    place_of_row = {"panel": panel, "series": "published", "x": x, "kind": "published"}
-    return {**place_of_row, "value": value, "runs": printed, "words": ""}
+    shared = {"panel": panel, "series": "published", "x": x, "kind": "published"}
+    return {**shared, "value": value, "runs": printed, "words": ""}
+
+
+def aside(number: int, count: int, apart: float) -> float:
+    """Return by how much series `number` of `count` is moved aside of its category."""
+    return apart * (number - (count - 1) / 2)
 
 
 def draw_cells(
@@ -194,9 +190,9 @@ def draw_cells(
     no value. `digits`: of the number over each value; None writes none.
     """
     rows, xs = rows[rows["kind"] != "run"], list(dict.fromkeys(rows["x"]))
-    for place, (name, look) in enumerate(styles.items()):
+    for number, (name, look) in enumerate(styles.items()):
         here = rows[rows["series"] == name].set_index("x").reindex(xs)
-        at = np.arange(len(xs)) + apart * (place - (len(styles) - 1) / 2)
+        at = np.arange(len(xs)) + aside(number, len(styles), apart)
         axes.plot(at, here["value"], **{**look, "linewidth": 0.9})
         axes.vlines(at, here["low"], here["high"], color=look["color"], linewidth=0.9)
         present = here["value"].notna().to_numpy()
@@ -207,16 +203,22 @@ def draw_cells(
                 write(axes, f"{value:,.{digits}f}", (x, end), (0, 3), **_CENTERED)
             if isinstance(wording, str) and wording:
                 write_upright(axes, x, wording, look["color"])
-    axes.set_xticks(range(len(xs)), [str(x).replace(", ", "\n") for x in xs])
-    axes.set_xlim(-0.5, len(xs) - 0.5)
+    name_categories(axes, xs)
+
+
+def name_categories(axes: Axes, names: Iterable[object]) -> None:
+    """Name the categories of the x-axis, 0 and up."""
+    texts = [str(name).replace(", ", "\n") for name in names]
+    axes.set_xticks(range(len(texts)), texts)
+    axes.set_xlim(-0.5, len(texts) - 0.5)
     axes.grid(axis="y")
 
 
 def write_upright(axes: Axes, at: float, wording: str, color: str) -> None:
     """Write on the lower edge at `at` why nothing, or not all, is drawn there."""
-    options = {"rotation": 90, "style": "italic", "color": color, **_CENTERED}
-    options |= {"bbox": {**_BOX, "pad": 0.3, "alpha": 0.7}, "xycoords": axes.get_xaxis_transform()}
-    write(axes, wording.replace("; ", "\n"), (at, 0), (0, 2), **options)
+    place = {"rotation": 90, "bbox": {**_BOX, "alpha": 0.7}, "xycoords": axes.get_xaxis_transform()}
+    font = {"style": "italic", "color": color, **_CENTERED}
+    write(axes, wording.replace("; ", "\n"), (at, 0), (0, 2), **font, **place)
 
 
 # Horizontal rows, one per series
@@ -232,44 +234,24 @@ def name_rows(axes: Axes, names: list[str]) -> None:
 
 def rows_height(names: Iterable[str], least: float) -> float:
     """Return the height of rows in inches, `least` each or as much as the longest name takes."""
-    names = list(names)
-    lines = max((row_name(name).count("\n") + 1 for name in names), default=1)
-    return len(names) * max(least, 0.115 * lines + 0.05)
+    lines = [_row_name(name).count("\n") + 1 for name in names]
+    return len(lines) * max(least, 0.115 * max(lines, default=1) + 0.05)
 
 
 def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
-    """Name the rows by series, and let the x-axis show `quantity` from zero on."""
-    name_rows(axes, [row_name(name) for name in names])
+    """Name the rows by series, and let the x-axis show `quantity`."""
+    name_rows(axes, [_row_name(name) for name in names])
     axes.set_xlabel(quantity)
     plain_numbers(axes.xaxis)
     axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
     axes.grid(axis="x")
 
 
-def draw_row(
-    axes: Axes, row: int, values: pd.Series, middle: float, ends: tuple[float, float], color: str
-) -> None:
-    """Draw the values of a row as dots, their middle as a tick, and its interval as a line."""
-    axes.scatter(values, [row] * len(values), s=9, color=color, alpha=0.55, linewidth=0, zorder=3)
-    axes.hlines(row, *ends, color=color, linewidth=1.2)
-    axes.vlines(middle, row - 0.25, row + 0.25, color=color, linewidth=1.6)
-
-
-def legend_row(dot: str, middle: str) -> list[Line2D]:
-    """Return the entries of what `draw_row` draws."""
-    return [
-        legend_mark(dot, markersize=3, alpha=0.55),
-        legend_mark(middle, marker="|", markersize=8, markeredgewidth=1.6),
-        legend_line("95 % interval", linewidth=1.2),
-    ]
-
-
 def write_words(axes: Axes, row: int, wording: str) -> None:
     """Write in a row why nothing is drawn there."""
-    place = {"xycoords": axes.get_yaxis_transform(), "bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
-    write(
-        axes, _lines(wording, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place
-    )
+    font = {"style": "italic", "color": style.ALARM, "linespacing": 1.05}
+    place = {"xycoords": axes.get_yaxis_transform(), "bbox": _BOX, "va": "center"}
+    write(axes, _lines(wording, _WORDS), (0, row), (4, 0), **font, **place)
 
 
 def write_value(axes: Axes, row: int, end: float, value: str, wording: str) -> None:
@@ -277,12 +259,12 @@ def write_value(axes: Axes, row: int, end: float, value: str, wording: str) -> N
 
     The layout makes room for it, to the right of the axes where they end.
     """
-    lines = [value, *([_lines(wording, _WORDS)] if wording else [])]
-    place = {"bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
-    write(axes, "\n".join(lines), (end, row), (4, 0), **place).set_in_layout(True)
+    text = "\n".join(filter(None, [value, _lines(wording, _WORDS)]))
+    place = {"bbox": _BOX, "va": "center", "linespacing": 1.05}
+    write(axes, text, (end, row), (4, 0), **place).set_in_layout(True)
 
 
-def row_name(name: str) -> str:
+def _row_name(name: str) -> str:
     """Return the name of a row, what distinguishes it in lines of its own."""
     return _lines(name.replace(" (", "\n(", 1), _LABEL)
 

@@ -62,13 +62,6 @@ def _unit(runs: pd.DataFrame, metric: str) -> str:
     return KINDS[task.iloc[0]].unit if name == "loss" and len(task) else METRICS[name].unit
 
 
-def _title(points: pd.DataFrame, metric: str) -> str:
-    """Return the name of an axis: split, metric and unit."""
-    units = points.loc[points["metric"] == metric, "unit"].dropna().unique()
-    unit = f" ({' or '.join(units)})" if any(units) else ""
-    return f"{noun(metric)}{unit}"
-
-
 def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
     """Return the medians of the completed runs, and each run that stopped."""
     completed = epochs["run"].isin(series.measured["run"])
@@ -100,26 +93,20 @@ def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, s
     ]
 
 
-def _in_order(points: pd.DataFrame) -> list[str]:
-    """Return the metrics that there are, losses first."""
-    return sorted(
-        points["metric"].unique(),
-        key=lambda name: (not name.endswith("loss"), name != "train_loss"),
-    )
-
-
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw a row of panels per metric, a column per workload."""
+    """Draw a row of panels per metric, losses first, and a column per workload."""
     series = inputs.series
     styles = {
         curve.label: style.series_style(inputs.palette, curve.backend, curve.number)
         for curve in series
     }
     workloads = sorted({curve.workload for curve in series})
-    metrics = _in_order(points)
+    metrics = sorted(
+        points["metric"].unique(),
+        key=lambda name: (not name.endswith("loss"), name != "train_loss"),
+    )
     last = points.loc[points["kind"] != "published", "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
-    height = 1.2 * len(metrics) + 0.2
     remark = footnotes.repeats([len(curve.measured) for curve in series])
     states = {curve.label: "; ".join(run_states.not_completed(curve.runs)) for curve in series}
     if stopped := [f"{label}: {wording}" for label, wording in states.items() if wording]:
@@ -127,21 +114,21 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     remarks = [remark, *footnotes.unproven(series)]
     if (points["kind"] == "published").any():
         remarks.append(CONDITIONS)
-    handles = _handles(series, points, styles, last)
+    handles, height = _handles(series, points, styles, last), 1.2 * len(metrics) + 0.2
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
-    panels = iter(frame.subplots(len(metrics), len(workloads), **shape).flat)
-    for metric in metrics:
+    grid = frame.subplots(len(metrics), len(workloads), **shape)
+    for row, metric in zip(grid, metrics, strict=True):
         of_metric = points[points["metric"] == metric]
-        for workload in workloads:
-            axes = next(panels)
+        for axes, workload in zip(row, workloads, strict=True):
             here = of_metric[of_metric["workload"] == workload]
             _draw_measured(axes, here, styles)
             _draw_published(axes, here[here["kind"] == "published"], last)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
             axes.label_outer()
-            if len(workloads) > 1 and metric == metrics[0]:
-                axes.set_title("\n".join(textwrap.wrap(workload, 16)), loc="left")
+    for axes, workload in zip(grid[0], workloads, strict=True):
+        if len(workloads) > 1:
+            axes.set_title("\n".join(textwrap.wrap(workload, 16)), loc="left")
     return frame
 
 
@@ -149,9 +136,12 @@ def _name_axes(
     axes: Axes, metric: str, last: int, runs: pd.DataFrame, of_metric: pd.DataFrame
 ) -> None:
     axes.set_xlabel("epoch")
-    title = _title(of_metric, metric)
+    title, units = noun(metric), of_metric["unit"].dropna().unique()
+    if any(units):
+        title += f" ({' or '.join(units)})"
     axes.set_ylabel(title if len(title) < LONG else title.replace(" (", "\n("))
-    axes.set_xlim(1 - 0.04 * max(last - 1, 1), last + 0.04 * max(last - 1, 1))
+    margin = 0.04 * max(last - 1, 1)
+    axes.set_xlim(1 - margin, last + margin)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
     split, name = metric.split("_")
@@ -166,9 +156,8 @@ def _name_axes(
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):
-            marks.draw_level(
-                axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-."
-            )
+            look: dict[str, Any] = {"color": style.MUTED, "linestyle": "-."}
+            marks.draw_level(axes, chance, f"chance {chance:g}", True, **look)
         else:
             axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 
@@ -194,40 +183,29 @@ def _handles(
 
 
 def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
-    if here.empty:
-        return
-    medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
+    here = here.dropna(subset=["epoch", "value"]).astype({"epoch": float, "value": float})
+    medians = here[here["kind"] == "median"]
     count, names = medians["epoch"].nunique(), list(dict.fromkeys(medians["series"]))
-    more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
+    more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4, "alpha": 0.9}
     if count > 12:
         more["markevery"] = -(-count // 5)  # more markers would hide the line
-    # Each series is moved a little, so that equal curves are side by side.
-    width = 0.016 * max(count - 1, 1)
-    moved = medians["series"].map(names.index).sub((len(names) - 1) / 2).mul(width)
-    medians = medians.assign(epoch=medians["epoch"] + moved.astype(float))
-    lines = {name: styles[name] for name in names}
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
-    marks.draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
-    drawn_rows = pd.concat([medians, here[here["kind"] == "stopped"]]).dropna(
-        subset=["epoch", "value"]
-    )
-    marks.explain(
-        axes,
-        drawn_rows["epoch"],
-        drawn_rows["value"],
-        drawn_rows,
-        "value",
-        noun(here["metric"].iloc[0]),
-    )
-    for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
-        look = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
-        axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **look)
-    stopped = here[here["kind"] == "stopped"].dropna(subset="value")
+    for number, name in enumerate(names):
+        line = medians[medians["series"] == name].sort_values("epoch")
+        # Each series is moved a little, so that equal curves are side by side.
+        at = line["epoch"] + marks.aside(number, len(names), 0.016 * max(count - 1, 1))
+        axes.plot(at, line["value"], **{**styles[name], **more})
+        if line["low"].notna().any():
+            area = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
+            axes.fill_between(at, line["low"], line["high"], **area)
+        marks.explain(axes, at, line["value"], line, "value", noun(line["metric"].iloc[0]))
+    stopped = here[here["kind"] == "stopped"]
     for (name, _), run in stopped.groupby(["series", "runs"], sort=False):
         look = {**styles[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
         end = {"markevery": [len(run) - 1], "markeredgewidth": 1.1}
-        axes.plot(run["epoch"].astype(float), run["value"], **look, **end)
+        axes.plot(run["epoch"], run["value"], **look, **end)
+        marks.explain(axes, run["epoch"], run["value"], run, "value", noun(run["metric"].iloc[0]))
 
 
 def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
@@ -242,6 +220,4 @@ def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]
             wording = f"published: {row['runs']} after epoch {row['epoch']}"
-            marks.draw_level(
-                axes, row["value"], wording, color=style.PUBLISHED, linestyle=(0, (4, 2))
-            )
+            marks.draw_level(axes, row["value"], wording, color=style.PUBLISHED, linestyle="--")

@@ -13,7 +13,7 @@ from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 
 HEIGHT = 1.65  # inches per row of panels
-DODGE = 1.09  # between series of one size, so that intervals do not overlap
+APART = 1.09  # of series of one size, so that intervals do not overlap
 STATUS = {
     "out_of_memory": "out of memory",
     "too_slow": "too slow",
@@ -66,29 +66,25 @@ def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any
     axes.set_xlim(sides[0] / 1.4, sides[-1] * 1.4)
     marks.plain_logarithms(axes.yaxis)
     axes.grid(axis="y")
-    labels = list(dict.fromkeys(cases["label"]))
-    offsets = {name: marks.dodged(at, len(styles), DODGE) for at, name in enumerate(labels)}
-    cases = cases.assign(x=cases["m"].astype(float) * cases["label"].map(offsets).astype(float))
-    marks.draw_lines(axes, cases, "x", "median_gflops", styles, marker="none")
+    present = {name: styles[name] for name in dict.fromkeys(cases["series"])}
+    columns = {"value": "median_gflops", "low": "low_gflops", "high": "high_gflops"}
+    columns |= {"n": "runs", "runs": "names"}
+    shown = cases.assign(**{name: cases[column] for name, column in columns.items()})
+    shown["x"] = marks.dodged(cases["m"], cases["series"], APART)
+    marks.draw_series(axes, shown, present, "GFLOP/s")
+    marks.draw_series(axes, shown[shown["peak"]], present, "GFLOP/s", markersize=7, **RING)
     wordings = []
-    for name in labels:
-        part, look = cases[cases["label"] == name], styles[name]
-        shown, gone = part[part["runs"] > 0], part[part["runs"] == 0]
-        value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
-        caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-        marks.draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
-        rows = shown.assign(low=low, high=high, n=shown["runs"], runs=shown["names"])
-        marks.explain(axes, shown["x"], value, rows, "median_gflops", "GFLOP/s")
-        top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
-        axes.plot(top["x"], top["median_gflops"], color=look["color"], **ring)
-        if shown.empty:
+    for name, look in present.items():
+        part = shown[shown["series"] == name]
+        gone = part[part["n"] == 0]
+        if len(gone) == len(part):
             states = dict.fromkeys(STATUS[status] for status in gone["status"])
             wordings.append(f"{name}:\n{', '.join(states)}")
         elif len(gone):
             cross = {"linestyle": "none", "marker": "x", "color": look["color"]}
             axes.plot(gone["x"], [0.04] * len(gone), transform=axes.get_xaxis_transform(), **cross)
     if wordings:
-        low = 0.5 if len(wordings) == len(labels) else 0.06
+        low = 0.5 if len(wordings) == len(present) else 0.06
         look = {"style": "italic", "size": 6, "color": style.ALARM, "ha": "center", "va": "bottom"}
         axes.text(0.5, low, "\n".join(wordings), transform=axes.transAxes, **look)
 

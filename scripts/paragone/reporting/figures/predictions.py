@@ -1,7 +1,6 @@
 """A 5 x 5 grid of test images with label and prediction, one prediction per backend where they disagree."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,13 +17,12 @@ from paragone.reporting.marks import legend_mark
 SIDE = 5
 # Inches: one image with its margins; the two lines above it, and each further one.
 CELL, TEXT, LINE = 0.66, 0.25, 0.1
-RIGHT, WRONG = style.INK, style.ALARM
 COLUMNS = ["run", "seed", "series", "backend", "position", "label", "prediction"]
 COLUMNS += ["probability", "right"]
 GRID = (
     "First 25 test images, each once: label, then \N{RIGHTWARDS ARROW} prediction; one line where all "
-    "backends agree, else a line per prediction with the marks of those that made it. Wrong: red frame "
-    "(dashed: not all) and \N{BALLOT X}. One run per backend: the completed one with the lowest seed."
+    "backends agree, else a line per backend in its color. Wrong: red frame (dashed: not all) and "
+    "\N{BALLOT X}. One run per backend: the completed one with the lowest seed."
 )
 
 
@@ -79,25 +77,22 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw each image once, with the prediction of each backend where they disagree."""
-    series = points.drop_duplicates("series") if len(points) else points
-    styles = {
-        first["series"]: style.series_style(inputs.palette, first["backend"])
-        for first in series.to_dict("records")
+    parts = dict(list(points.groupby("series", sort=False)))
+    colors = {
+        name: style.color(inputs.palette, part["backend"].iloc[0]) for name, part in parts.items()
     }
     cells = [cell for _, cell in points.groupby("position", sort=True)]
-    lines = max((cell["prediction"].nunique() for cell in cells), default=1)
-    text = TEXT + LINE * (lines - 1)
+    disagree = any(len(set(cell["prediction"])) > 1 for cell in cells)
+    text = TEXT + LINE * (len(parts) - 1 if disagree else 0)
     height = SIDE * (CELL + text) if cells else 0.4
     handles = [
         legend_mark(
             f"{name}, seed {part['seed'].iloc[0]}: {part['right'].sum()} of {len(part)} right",
-            **look,
+            color=colors[name],
         )
-        for name, look in styles.items()
-        for part in [points[points["series"] == name]]
+        for name, part in parts.items()
     ]
-    long = any(len(handle.get_label()) > 52 for handle in handles)
-    width = style.DOUBLE if lines > 1 or long else style.SINGLE
+    width = style.DOUBLE if disagree else style.SINGLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
     axes = frame.subplots()
     axes.set_axis_off()
@@ -106,48 +101,39 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         return frame
     column = width / SIDE - 0.02
     for cell in cells:
-        _draw_cell(axes, cell, styles, column, text)
+        _draw_cell(axes, cell, colors, column, text)
     # Drawing an image sets the limits of the axes to those of the image.
     axes.set(xlim=(0, SIDE * column), ylim=(SIDE * (CELL + text), 0))
     return frame
 
 
 def _draw_cell(
-    axes: Axes, cell: pd.DataFrame, styles: dict[str, dict[str, Any]], column: float, text: float
+    axes: Axes, cell: pd.DataFrame, colors: dict[str, str], column: float, text: float
 ) -> None:
     """Draw an image, its label, and a line per prediction; coordinates are inches from the upper left."""
     first = cell.iloc[0]
     row, place = divmod(int(first["position"]), SIDE)
     left, top = place * column + 0.04, row * (CELL + text) + text
     side = CELL - 0.08
-    box = (left, left + side, top + side, top)
     gray = {"cmap": "gray_r", "interpolation": "nearest", "vmin": 0, "vmax": 255}
     image = first["_image"].squeeze(-1) if first["_image"].shape[-1] == 1 else first["_image"]
-    axes.imshow(image, extent=box, **gray)
-    wrong = not cell["right"].all()
-    frame = Rectangle((left, top), side, side, fill=False)
-    frame.set(edgecolor=WRONG if wrong else style.FAINT, linewidth=1.4 if wrong else 0.5)
-    frame.set(linestyle="--" if wrong and cell["right"].any() else "-")
-    axes.add_patch(frame)
+    axes.imshow(image, extent=(left, left + side, top + side, top), **gray)
+    edge = {"edgecolor": style.FAINT, "linewidth": 0.5}
+    if not cell["right"].all():
+        edge = {"edgecolor": style.ALARM, "linewidth": 1.4}
+        edge["linestyle"] = "--" if cell["right"].any() else "-"
+    axes.add_patch(Rectangle((left, top), side, side, fill=False, **edge))
     texts = [f"{row.series}: {row.prediction} ({row.probability:.2f})" for row in cell.itertuples()]
     title = "\n".join([f"{first['label']}:", *texts])
     axes.figure.explained.append((axes, [left + side / 2], [top + side / 2], [title]))
-    groups = list(cell.groupby("prediction", sort=False))
-    room = column - 0.06
-    # Not by their bottom: descenders would stand higher.
-    font: dict[str, Any] = {"size": 6, "va": "baseline", "ha": "left"}
-    label = style.shortened(first["label"], room, font["size"])
-    axes.text(left, top - 0.05 - LINE * len(groups), label, color=RIGHT, **font)
-    for at, (prediction, part) in enumerate(groups):
-        y = top - 0.05 - LINE * (len(groups) - 1 - at)
-        right = bool(part["right"].all())
-        mark = "" if right else " \N{BALLOT X}"
-        offset = 0.0
-        if len(groups) > 1:
-            for name in part["series"]:
-                dot = {**styles[name], "linestyle": "none", "markersize": 2.8}
-                axes.plot([left + 0.03 + offset], [y - 0.03], clip_on=False, **dot)
-                offset += 0.07
-        color = RIGHT if right else WRONG
-        name = style.shortened(prediction, room - offset - 0.2, font["size"])
-        axes.text(left + offset, y, f"\N{RIGHTWARDS ARROW} {name}{mark}", color=color, **font)
+    agree = len(set(cell["prediction"])) == 1
+    lines = [(style.shortened(first["label"], column - 0.06, 6), style.INK)]
+    for seen in cell[:1].itertuples() if agree else cell.itertuples():
+        name = style.shortened(seen.prediction, column - 0.26, 6)
+        own = style.INK if seen.right else style.ALARM
+        text_color = own if agree else colors[seen.series]
+        mark = "" if seen.right else " \N{BALLOT X}"
+        lines.append((f"\N{RIGHTWARDS ARROW} {name}{mark}", text_color))
+    for at, (line, line_color) in enumerate(reversed(lines)):
+        # Not by their bottom: descenders would stand higher.
+        axes.text(left, top - 0.05 - LINE * at, line, color=line_color, size=6, va="baseline")

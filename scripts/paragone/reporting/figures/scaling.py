@@ -15,8 +15,7 @@ PANELS = {  # column: name of its axis, factor to its unit, unit
     "speed_up": ("speed-up over 1 replica", 1.0, "x"),
 }
 HEIGHT = 1.7  # inches
-DODGE = 1.035  # between backends, so that intervals do not overlap
-CAPS = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
+APART = 1.035  # of backends, so that intervals do not overlap
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
@@ -41,17 +40,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     speed_ups.plot(counts, counts, linestyle=":", color=style.MUTED, linewidth=1.2)
     if shared:
         speed_ups.plot(counts, [1] * len(counts), color=style.MUTED, **SHARED_IDEAL)
-    for axes, column in zip((times, speed_ups), PANELS, strict=True):
-        for number, (name, look) in enumerate(styles.items()):
-            here = points[points["series"] == name].dropna(subset=column)
-            at, factor = (
-                here["replicas"] * marks.dodged(number, len(styles), DODGE),
-                PANELS[column][1],
-            )
-            value, low, high = (factor * here[f"{column}{end}"] for end in ("", "_low", "_high"))
-            marks.draw_intervals(axes, at, value, low, high, markersize=4.6, **CAPS, **look)
-            rows = here.assign(value=value, low=low, high=high)
-            marks.explain(axes, at, value, rows, "value", PANELS[column][2])
+    for axes, (column, (_, factor, unit)) in zip((times, speed_ups), PANELS.items(), strict=True):
+        values = {key: factor * points[f"{column}{key}"] for key in ("", "_low", "_high")}
+        rows = points.assign(value=values[""], low=values["_low"], high=values["_high"])
+        rows["x"] = marks.dodged(points["replicas"], points["series"], APART)
+        marks.draw_series(axes, rows, styles, unit, markersize=4.6, linestyle="none", zorder=3)
         _dress(axes, column, counts)
     return frame
 

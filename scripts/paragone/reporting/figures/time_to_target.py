@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -82,79 +81,12 @@ def _of_batch(label: str, cell: Series, last: pd.Series) -> list[dict]:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw success rates and times to target over the batch sizes."""
-    names, backends = points["series"], points["backend"]
-    styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
-    remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
-    frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, handles)
-    rates, times = frame.subplots(2, 1, sharex=True, height_ratios=[0.12, 1.75])
-    batches = np.log2(sorted(set(points["global_batch"])))
-    # The width of a backend at a batch size, in octaves.
-    slot = min(0.8 * min(np.diff(batches), default=1) / len(styles), 0.4)
-    for place, (name, look) in enumerate(styles.items()):
-        for batch, cell in points[points["series"] == name].groupby("global_batch"):
-            middle = np.log2(batch) + slot * (place - (len(styles) - 1) / 2)
-            median = cell[cell["kind"] == "median"].iloc[0]
-            runs = cell[cell["kind"] != "median"].to_dict("records")
-            text = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
-            rates.text(middle, 0, text, color=look["color"], ha="center", va="center", size=6)
-            if median["words"]:
-                marks.write_upright(times, middle, median["words"], style.ALARM)
-            ends = [middle - 0.4 * slot, middle + 0.4 * slot]
-            if np.isfinite(median["value"]):
-                times.hlines(median["value"], *ends, color=look["color"], linewidth=1.4)
-                marks.explain(times, [middle], [median["value"]], cell[-1:], "value", "s")
-            if np.isfinite(median["low"]):
-                # An infinite bound leaves the axes.
-                area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
-                times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
-            offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
-            for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
-                _draw_time(times, at, run, look)
-    rates.set_axis_off()
-    rates.set_ylim(-0.5, 0.5)
-    units = "axes fraction", "offset points"
-    rates.annotate("reached", (0, 0.5), (-4, 0), *units, ha="right", va="center")
-    _dress(times, points)
-    edge = max(0.55 * slot * len(styles), 0.5)
-    times.set_xlim(batches.min() - edge, batches.max() + edge)
-    return frame
-
-
-def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
-    if run["kind"] == "hit":
-        axes.vlines(at, run["last_miss"], run["first_hit"], color=look["color"], linewidth=0.8)
-        axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
-        row = pd.DataFrame([run]).drop(columns=["low", "high", "n"])
-        marks.explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
-    elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
-        axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
-        arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
-        place = {"xytext": (0, 11), "textcoords": "offset points"}
-        axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
-    elif run["kind"] == "diverged":
-        cross = {**look, "marker": "x", "markersize": 4}
-        axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
-
-
-def _dress(times: Axes, points: pd.DataFrame) -> None:
-    drawn = points[points["kind"].isin(["hit", "miss"])]
-    ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
-    times.set_ylabel("time to target (s)")
-    if marks.scale(times, ends):
-        times.set_ylim(ends.min() / 2, ends.max() * 2)
-    else:
-        times.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
-        marks.plain_numbers(times.yaxis)
-    batches = sorted(set(points["global_batch"]))
-    times.set_xlabel("global batch size (examples, log scale)")
-    times.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
-    times.grid(axis="y")
-
-
-def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:
+    """Draw the times of all runs, and their median, of each backend at each batch size."""
+    styles = style.series_styles(
+        points["series"], points["backend"], inputs.palette, linestyle="none"
+    )
     kinds = set(points["kind"])
-    handles: list[Artist] = [marks.legend_mark(name, **look) for name, look in styles.items()]
+    handles = [marks.legend_mark(name, **look) for name, look in styles.items()]
     if "hit" in kinds:
         handles.append(marks.legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
     if "miss" in kinds:
@@ -162,9 +94,60 @@ def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Ar
     if "diverged" in kinds:
         handles.append(marks.legend_mark("run that diverged (lower edge)", marker="x"))
     handles.append(marks.legend_line("median", linewidth=1.4))
-    if points["low"].notna().any():
-        handles.append(marks.legend_band())
-    return handles
+    band = [marks.legend_band()] if points["low"].notna().any() else []
+    remarks = _remarks(points, inputs.runs)
+    frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, [*handles, *band])
+    axes = frame.subplots()
+    batches = sorted(set(points["global_batch"]))
+    apart = 0.8 / len(styles)
+    for number, (name, look) in enumerate(styles.items()):
+        for batch, cell in points[points["series"] == name].groupby("global_batch"):
+            middle = batches.index(batch) + marks.aside(number, len(styles), apart)
+            _draw_cell(axes, middle, 0.4 * apart, cell, look)
+    marks.name_categories(axes, [f"{batch:,}" for batch in batches])
+    axes.set_xlabel("global batch size (examples)")
+    axes.set_ylabel("time to target (s)")
+    ends = points.loc[points["kind"] != "median", ["first_hit", "censored_at"]].max(axis=1).dropna()
+    if marks.scale(axes, ends):
+        axes.set_ylim(ends.min() / 2, ends.max() * 2)
+    else:
+        axes.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
+        marks.plain_numbers(axes.yaxis)
+    return frame
+
+
+def _draw_cell(
+    axes: Axes, middle: float, half: float, cell: pd.DataFrame, look: dict[str, Any]
+) -> None:
+    """Draw the runs of a backend at a batch size side by side, and their median across them."""
+    color = look["color"]
+    median = cell[cell["kind"] == "median"].iloc[0]
+    reached = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
+    top = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom", "size": 6}
+    axes.annotate(reached, (middle, 1), color=color, **top)
+    if median["words"]:
+        marks.write_upright(axes, middle, median["words"], style.ALARM)
+    ends = [middle - half, middle + half]
+    if np.isfinite(median["value"]):
+        axes.hlines(median["value"], *ends, color=color, linewidth=1.4)
+        marks.explain(axes, [middle], [median["value"]], cell[-1:], "value", "s")
+    if np.isfinite(median["low"]):
+        # An infinite bound leaves the axes.
+        area = {"color": color, "alpha": 0.2, "linewidth": 0}
+        axes.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
+    runs = cell[cell["kind"] != "median"].to_dict("records")
+    for at, run in zip(np.linspace(ends[0], ends[1], len(runs) + 2)[1:-1], runs, strict=True):
+        if run["kind"] == "hit":
+            axes.vlines(at, run["last_miss"], run["first_hit"], color=color, linewidth=0.8)
+            axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
+            row = pd.DataFrame([run]).drop(columns=["low", "high", "n"])
+            marks.explain(axes, [at], [run["first_hit"]], row, "first_hit", "s")
+        elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
+            axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
+            axes.plot(at, run["censored_at"], marker=6, markersize=5, color=color)
+        elif run["kind"] == "diverged":
+            cross = {**look, "marker": "x", "markersize": 4}
+            axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
 
 
 def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:

@@ -140,7 +140,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
         remarks.append(footnotes.SHARED_CORES)
     band = Patch(label=f"equal within {margin_words(criterion('speed'))}", **BAND)
-    handles = [*marks.legend_row(f"one {units}", "geometric mean"), band]
+    handles = [
+        marks.legend_mark(f"one {units}", markersize=3, alpha=0.55),
+        marks.legend_mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
+        marks.legend_line("95 % interval", linewidth=1.2),
+        band,
+    ]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "height_ratios": heights}
@@ -181,13 +186,12 @@ def _draw_ratios(
             continue
         first = ratios.iloc[0]
         ends = (first["low"], first["high"])
-        marks.draw_row(
-            axes, row, ratios["value"], first["mean"], ends, style.color(palette, first["backend"])
-        )
-        rows = [row] * len(ratios)
-        marks.explain(
-            axes, ratios["value"], rows, ratios.drop(columns=["low", "high", "n"]), "value", "x"
-        )
+        color, rows = style.color(palette, first["backend"]), [row] * len(ratios)
+        axes.scatter(ratios["value"], rows, s=9, color=color, alpha=0.55, linewidth=0)
+        axes.hlines(row, *ends, color=color, linewidth=1.2)
+        axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
+        pairs = ratios.drop(columns=["low", "high", "n"])
+        marks.explain(axes, ratios["value"], rows, pairs, "value", "x")
         marks.explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
         text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
