@@ -122,7 +122,6 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["target_first_hit_seconds"] == time_to_target(made)[1]
     assert bool(row["resumed"])
     assert row["parity"] == "passed"
-    assert row["math_mode"] == "ieee"
     parts = sum(row[f"{part}_seconds"] for part in CLOCK_PARTS if part != "first_steps")
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == accuracies

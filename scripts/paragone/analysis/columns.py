@@ -26,9 +26,9 @@ def of_metrics(prefix: str = "") -> str:
 
 
 RUN_COLUMNS = typed(
-    (TEXT, "run experiment workload dataset model model_settings task loss quality"),
+    (TEXT, "run experiment workload dataset model model_settings task quality"),
     (TEXT, "precision tuning"),
-    (TEXT, "backend device math_mode collectives"),
+    (TEXT, "backend device"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),
@@ -53,7 +53,6 @@ RUN_COLUMNS = typed(
     (FLAG, "target_reached"),
     (REAL, "target_last_miss_seconds target_first_hit_seconds"),
     (FLAG, "resumed"),
-    (COUNT, "processes"),
     (TEXT, "started machine machine_name"),
     (COUNT, "machines cores"),
     (TEXT, "devices"),

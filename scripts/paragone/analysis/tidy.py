@@ -23,7 +23,6 @@ from paragone.records import measurements, record, run_metrics
 from paragone.records.measurements import Parity
 from paragone.records.run_metrics import combined
 from paragone.records.run_record import DataRead, Process, RunRecord
-from paragone.tasks import CLASSIFICATION
 
 Row = dict[str, Any]
 
@@ -137,9 +136,6 @@ def _run_row(
             f"{key}={value}" for key, value in sorted(workload.model_options.items())
         ),
         "task": workload.task.name,
-        "loss": workload.loss
-        if workload.task.name == CLASSIFICATION.name
-        else workload.task.kind.loss,
         "quality": workload.task.quality_name,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
@@ -218,18 +214,15 @@ def _processes(processes: list[Process]) -> Row:
     first = processes[0]
     memory = [process.memory for process in processes]
     programs = [process.programs for process in processes]
-    modes = processes[-1].modes
     machines = dict.fromkeys(map(columns.machine_label, processes))
     return {
         **columns.columns_of_process(first),
         "resumed": any(process.first_epoch > 1 for process in processes),
-        "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
         "machine": "; ".join(machines),
         "machine_name": "; ".join(machines),
         "machines": len(machines),
         "devices": "; ".join(first.devices),
-        **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
         **columns.of_others(run_metrics.share_of_others(process.load) for process in processes),
         "throttled": combined(any, (run_metrics.throttled(process.load) for process in processes)),
         "peak_host_bytes": combined(max, (use.peak_host_bytes for use in memory)),
