@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workspace import ROOT, call, succeed, waiting
+from workspace import ROOT, succeed, waiting
 
 from paragone.base.atomic_files import write_json, write_text, writing
 from paragone.base.locks import Held, Lock
@@ -33,20 +33,6 @@ def test_a_failure_leaves_the_earlier_file_and_no_other(tmp_path):
         write_json({"loss": float("nan")}, path)
     assert path.read_text() == "earlier"
     assert os.listdir(tmp_path) == ["result.json"]
-
-
-@pytest.mark.injects("a process killed while it writes a result")
-def test_a_killed_process_leaves_no_result_and_does_not_hinder_the_next(tmp_path):
-    path = tmp_path / "result.txt"
-    program = (
-        "import os, sys; from pathlib import Path; from paragone.base.atomic_files import writing\n"
-        "with writing(Path(sys.argv[1])) as file: file.write('half'); file.flush(); os.abort()"
-    )
-    call([sys.executable, "-c", program, path], PYTHONPATH=str(ROOT / "scripts"))
-    assert not path.exists()
-    write_text("whole", path)
-    assert os.listdir(tmp_path) == ["result.txt"]
-    assert path.read_text() == "whole"
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path):

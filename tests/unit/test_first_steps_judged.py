@@ -21,17 +21,15 @@ DATASET = make_images()
 SPEC = make_spec("fashion-cnn", "torch", global_batch=16)
 
 
-def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:
-    """By the eager engine, with another learning rate, or on changed batches."""
+def taken(spec: Spec, change=lambda batch: batch) -> dict:
+    """By the eager engine, on changed batches."""
     engine = Torch()
     engine.build(spec, DATASET, 1)
     engine.set_weights(starting(engine.weights(), spec, None)[0])
-    rate = spec.workload.learning_rate
-    quicker = replace(spec.workload, learning_rate=replace(rate, base=rate.base * learns))
     with pytest.MonkeyPatch.context() as patch:
         right = first_steps.train_batches
         patch.setattr(first_steps, "train_batches", lambda *what: map(change, right(*what)))
-        return first_steps.take(engine, replace(spec, workload=quicker), DATASET, 2)
+        return first_steps.take(engine, spec, DATASET, 2)
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +37,7 @@ def verdict_on(tmp_path_factory) -> Callable[..., FirstSteps]:
     """A function that compares steps with those of the reference."""
     path = tmp_path_factory.mktemp("steps") / "expected.npz"
     observe.write(first_steps.reference(of_run(SPEC), DATASET, None), path)
-    return lambda steps, precision="float32": first_steps.compared(path, lambda _: steps, precision)
-
-
-@pytest.mark.parametrize(("precision", "learns"), [("float32", 1.5), ("float64", 1.001)])
-def test_the_same_steps_pass_and_a_higher_learning_rate_is_refused(verdict_on, precision, learns):
-    spec = replace(SPEC, precision=precision)
-    verdict = verdict_on(taken(spec), precision)
-    assert verdict.reason is None
-    assert 0 < verdict.deviations["updates"] < verdict.allowed["updates"] < 0.3
-    assert verdict.deviations.keys() == {"updates", "means", "variances", "training"}
-    verdict = verdict_on(taken(spec, learns), precision)
-    assert verdict.reason.startswith("updates deviate by")
+    return lambda steps: first_steps.compared(path, lambda _: steps, "float32")
 
 
 def test_one_wrong_example_of_a_batch_is_refused_and_a_small_part_of_it_is_not(verdict_on):
@@ -61,7 +48,7 @@ def test_one_wrong_example_of_a_batch_is_refused_and_a_small_part_of_it_is_not(v
     wrong, right = taken(SPEC, change=one_twice), taken(SPEC)
     assert "updates deviate by" in verdict_on(wrong).reason
     part = {name: values + 0.1 * (wrong[name] - values) for name, values in right.items()}
-    assert verdict_on(part).reason is None
+    assert verdict_on(right).reason is verdict_on(part).reason is None
     still = {name: values * (not name.startswith("updates")) for name, values in right.items()}
     assert verdict_on(still).reason.startswith("updates deviate by 1.0e+00")
 
