@@ -16,7 +16,7 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError, first_line
 from paragone.data import store
-from paragone.data.locate import OFFICIAL, Place, mirrors, raw, search
+from paragone.data.locate import OFFICIAL, search
 from paragone.models.weights import Weights
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
@@ -43,13 +43,10 @@ def provide(model: str, settings: dict) -> dict:
     if not files:
         return _without(model, settings, f"data.pretrained.{model} lists no file")
     folder = Path(settings["folder"])
-    downloads = raw(folder, model)
-    places = mirrors(model, downloads, settings)
     target = _target(folder, model, files)
     store.check_owner(target, folder)
     if not _complete(target):
-        places.append(Place(downloads, ADDRESSES[model]))
-        edition, reason = search(model, {OFFICIAL: files}, places, folder)
+        edition, reason = search(model, {OFFICIAL: files}, settings, model, ADDRESSES[model])
         if edition is None:
             return _without(model, settings, reason)
         with store.lock(folder, model):

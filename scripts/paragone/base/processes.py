@@ -11,8 +11,7 @@ import site
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
@@ -77,7 +76,13 @@ def environment(
     takes the place of a home that cannot be used.
     """
     mend_shell()
-    inherited = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT
+        or name.startswith(_KEPT_BEGINNINGS)
+        or (network and (name in _OF_NETWORK or name.lower().endswith(_PROXY)))
+    }
     folders = {"TMPDIR": tempfile.gettempdir()}
     home = inherited.get("HOME", "")
     if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
@@ -115,11 +120,6 @@ def _changed(variables: Mapping[str, str]) -> set[str]:
         for name, value in os.environ.items()
         if tunes(name) and variables.get(name) != value and name not in of_snakemake
     }
-
-
-def _is_kept(name: str, network: bool) -> bool:
-    of_network = name in _OF_NETWORK or name.lower().endswith(_PROXY)
-    return name in _KEPT or name.startswith(_KEPT_BEGINNINGS) or (network and of_network)
 
 
 @entry_point
@@ -172,22 +172,6 @@ def ignore_keras_settings() -> None:
     for name in [name for name in os.environ if name.startswith("KERAS_")]:
         del os.environ[name]
     os.environ["KERAS_HOME"] = os.devnull
-
-
-@contextmanager
-def without(*modules: str) -> Iterator[None]:
-    """Hide installed modules that nothing has imported yet from the imports in a `with` block.
-
-    For libraries that import them where they are installed, for functions that this project does not call.
-    """
-    hidden = [name for name in modules if name not in sys.modules]
-    for name in hidden:
-        sys.modules[name] = None  # type: ignore[assignment]  # an import raises ModuleNotFoundError
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
 
 
 def end_process() -> NoReturn:

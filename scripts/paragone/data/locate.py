@@ -141,7 +141,7 @@ def _description(path: Path) -> str:
     return f"{sha256(path)} ({details})"
 
 
-def mirrors(name: str, downloads: Path, settings: dict) -> list[Place]:
+def _mirrors(name: str, downloads: Path, settings: dict) -> list[Place]:
     """Return the places of a builder's data or of a model in the mirrors of config and environment.
 
     Raises `UserError` for a mirror folder that does not exist: the user named it, so it was meant.
@@ -178,10 +178,8 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
     """Describe data of a builder or of listed checksums, in the store or in a place that has them."""
-    folder, editions = Path(settings["folder"]), block.get("editions")
-    downloads = raw(folder, dataset)
+    editions, address, urls = block.get("editions"), block.get("address", ""), {}
     name = block.get("builder") or block.get("mirror", dataset)
-    places = mirrors(name, downloads, settings)
     if editions is None:
         # Imported here: TensorFlow Datasets is needed only for what no config lists.
         from paragone.data.forms.tfds import registered
@@ -189,12 +187,10 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
         files = registered(dataset, block)
         editions = {OFFICIAL: {name: digest for name, (_, digest) in files.items()}}
         urls = {name: url for name, (url, _) in files.items()}
-        places.append(Place(downloads, next(iter(urls.values())).rpartition("/")[0], urls))
-    elif "address" in block and OFFICIAL in editions:
-        places.append(Place(downloads, block["address"]))
-    if stored := _stored(dataset, block, editions, folder):
+        address = next(iter(urls.values())).rpartition("/")[0]
+    if stored := _stored(dataset, block, editions, Path(settings["folder"])):
         return stored
-    edition, reason = search(dataset, editions, places, folder)
+    edition, reason = search(dataset, editions, settings, name, address, urls)
     if edition:
         digests = editions[edition.name]
         described = [
@@ -238,14 +234,24 @@ def _of_user(dataset: str, block: dict) -> dict:
 
 
 def search(
-    name: str, editions: Editions, places: list[Place], folder: Path
+    name: str,
+    editions: Editions,
+    settings: dict,
+    mirror: str,
+    address: str = "",
+    urls: dict[str, str] | None = None,
 ) -> tuple[Edition | None, str]:
-    """Search for a data set or model among the downloads, then in its places.
+    """Search for a data set or model among the downloads, in the mirrors, then at its official address.
 
-    folder: `data.folder`, which is locked meanwhile. Returns the first edition found, or None and why each
-    place does not have it. Raises `UserError` for a wrong checksum.
+    settings: the config's `data` block, whose `folder` is locked meanwhile. mirror: its folder in mirrors.
+    address, urls: of the edition `OFFICIAL`, see `Place`. Returns the first edition found, or None and why
+    each place does not have it. Raises `UserError` for a wrong checksum, and as `_mirrors` does.
     """
-    downloads = raw(folder, name)
+    folder = Path(settings["folder"])
+    downloads = folder / "raw" / store.plain(name)
+    places = _mirrors(mirror, downloads, settings)
+    if address and OFFICIAL in editions:
+        places.append(Place(downloads, address, urls or {}))
     reasons = []
     with store.lock(folder, name):
         for left in downloads.glob("*/tmp*"):  # by a download that was killed
@@ -264,11 +270,6 @@ def search(
                 status = f" {error.response.status_code}" if error.response is not None else ""
                 reasons.append(f"{place.title}: {type(error).__name__}{status}")
     return None, "; ".join(reasons) or "no mirror and no official edition is listed"
-
-
-def raw(folder: Path, name: str) -> Path:
-    """Return the folder for the downloads of a data set or model in the store."""
-    return folder / "raw" / store.plain(name)
 
 
 def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict | None:

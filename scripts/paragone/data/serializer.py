@@ -36,10 +36,10 @@ def serialize(source: dict, folder: Path) -> Path:
     files = checksums(source["files"])
     recipe = store.recipe(dataset, source["edition"], files, source["parameters"])
     target = store.arrays_folder(folder, recipe)
-    if not store.undamaged(target):
+    if not store.complete(target, checked=True):
         with store.lock(folder, dataset):
             # Another process may have built it while this one waited.
-            if not store.undamaged(target):
+            if not store.complete(target, checked=True):
                 if target.exists():
                     print(f"{target} is damaged and is made anew", file=sys.stderr)
                     shutil.rmtree(target)  # the form must not take it for the folder being built

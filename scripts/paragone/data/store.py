@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,29 +56,21 @@ def plain(dataset: str) -> str:
     return dataset.replace("/", "-")
 
 
-def complete(arrays: Path) -> bool:
+def complete(arrays: Path, *, checked: bool = False) -> bool:
     """Return whether a folder of arrays has a manifest and every array at its full size.
 
-    Raises `UserError` if it belongs to another user.
+    checked: whether each must have its SHA-256, too. Raises `UserError` if it belongs to another user.
     """
     check_owner(arrays, arrays.parents[1])
     try:
-        return all(path.stat().st_size == entry["bytes"] for path, entry in _listed(arrays))
+        listed = json.loads((arrays / "manifest.json").read_bytes())["arrays"].values()
+        return all(
+            (arrays / entry["file"]).stat().st_size == entry["bytes"]
+            and (not checked or sha256(arrays / entry["file"]) == entry["sha256"])
+            for entry in listed
+        )
     except (OSError, ValueError):
         return False
-
-
-def undamaged(arrays: Path) -> bool:
-    """Return whether every array of a folder has its SHA-256. Raises as `complete` does."""
-    return complete(arrays) and all(
-        sha256(path) == entry["sha256"] for path, entry in _listed(arrays)
-    )
-
-
-def _listed(arrays: Path) -> list[tuple[Path, dict]]:
-    """Return the arrays of a folder, each with its entry in the manifest."""
-    manifest = json.loads((arrays / "manifest.json").read_bytes())
-    return [(arrays / entry["file"], entry) for entry in manifest["arrays"].values()]
 
 
 def check_owner(path: Path, folder: Path) -> None:
@@ -92,19 +84,9 @@ def check_owner(path: Path, folder: Path) -> None:
             )
 
 
-@contextmanager
-def lock(folder: Path, dataset: str) -> Iterator[None]:
-    """Let one process at a time fill the store with `dataset`; others wait and say for whom.
-
-    Raises `UserError` when the folder cannot be written.
-    """
-    with ExitStack() as stack:
-        try:
-            reason = f"fills {folder} with {dataset}"
-            stack.enter_context(locked(folder / f".{plain(dataset)}.lock", reason))
-        except OSError as error:
-            raise UserError(f"data.folder {folder} cannot be written: {error.strerror}") from None
-        yield
+def lock(folder: Path, dataset: str) -> AbstractContextManager[None]:
+    """Let one process at a time fill the store with `dataset`; others wait and say for whom."""
+    return locked(folder / f".{plain(dataset)}.lock", f"fills {folder} with {dataset}")
 
 
 @contextmanager

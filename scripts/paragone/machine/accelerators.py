@@ -25,11 +25,6 @@ def joules() -> float | None:
     return None if drawn is None else sum(drawn) / 1000  # in millijoules
 
 
-def uuids() -> list[str] | None:
-    """Return the UUID of each accelerator, unique among hosts as its index is not; None without any."""
-    return _query(pynvml.nvmlDeviceGetUUID)
-
-
 def identities() -> list[str]:
     """Return what is equal for two processes of a host if and only if they share the visible accelerators.
 
@@ -38,11 +33,11 @@ def identities() -> list[str]:
     process; else the numbers or names in CUDA_VISIBLE_DEVICES.
     """
     visible = _listed("CUDA_VISIBLE_DEVICES")
-    if all_uuids := uuids():
+    if uuids := _query(pynvml.nvmlDeviceGetUUID):
         if visible is None:
-            return all_uuids
+            return uuids
         # CUDA ignores what follows a number that it does not have, -1 among them.
-        by_number = {str(number): uuid for number, uuid in enumerate(all_uuids)}
+        by_number = {str(number): uuid for number, uuid in enumerate(uuids)}
         return [by_number.get(entry, entry) for entry in visible]
     # Before CUDA's variable: those are numbers on the host, also where a control group hides the others.
     return _listed("SLURM_STEP_GPUS") or visible or []

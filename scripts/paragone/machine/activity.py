@@ -45,7 +45,11 @@ class HostWatch:
         """Return what the host did since a mark, the clock read first; empty where another process reads."""
         if mark is None:
             return []
-        differences: dict[str, Any] = _differences(mark, self._counters())
+        # None where a counter is not known. The kernel may correct idle time downwards.
+        differences: dict[str, Any] = {
+            key: None if (old := mark[key]) is None or new is None else max(0, round(new - old, 6))
+            for key, new in self._counters().items()
+        }
         return [Activity(**differences)]
 
     def _counters(self) -> Counters:
@@ -60,15 +64,6 @@ class HostWatch:
             "heat_throttles": heat_throttles(self._heat_files),
             "accelerator_joules": accelerators.joules(),
         }
-
-
-def _differences(before: Counters, now: Counters) -> Counters:
-    """The differences; None where one of the two is not known. The kernel may correct idle time downwards."""
-    pairs = ((key, before[key], value) for key, value in now.items())
-    return {
-        key: None if new is None or old is None else max(0, round(new - old, 6))
-        for key, old, new in pairs
-    }
 
 
 def _since_boot() -> float:

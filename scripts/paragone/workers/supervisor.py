@@ -241,25 +241,27 @@ def interruptible() -> Iterator[None]:
             signal.signal(ignored, signal.SIG_IGN)
         raise Interrupted(number)
 
-    before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
+    with _handling(interrupt):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in _SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 @contextmanager
 def _delaying_signals() -> Iterator[None]:
     """Deliver the signals of `interruptible` after the block: Python drops what is raised while it forks."""
     came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, _: came.append(number)) for number in _SIGNALS
-    }
     try:
-        yield
+        with _handling(lambda number, _: came.append(number)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
