@@ -27,9 +27,12 @@ from paragone.training.observe import failed, observe, write
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 
+# The data set of a workload, and its published weights if there are any.
+Inputs = tuple[data.Dataset, Pretrained | None]
+
 
 class Probes(Job, kw_only=True):
-    """Specifications to compute in one process: `outputs` has a .npz file to write for each.
+    """Specifications of one backend to compute in one process: `outputs` has a .npz file for each.
 
     `manifests`: of the data sets, each once. `weights`: files that scripts/fetch.py wrote of published
     weights. With `first_steps` the specifications are of `expand.first_steps`: what runs should change is
@@ -49,43 +52,36 @@ class Probes(Job, kw_only=True):
 def main() -> None:
     """Run the program."""
     job: Probes = read_job(Probes)
-    inputs = ProbeInputs(job)
+    inputs = read_inputs(job)
     compute = first_steps.reference if job.first_steps else observe
     if job.unsupervised:
         keep_programs()
         if job.first_steps:
             limits.limit_memory(1)  # a run must not suffer, and the error says more than a kill
         for index, (spec, output) in enumerate(missing(job.specs, job.outputs)):
-            probe(compute, spec, inputs, output, alone=index == 0)
+            probe(compute, spec, inputs[spec.workload.name], output, alone=index == 0)
     else:
         with tempfile.TemporaryDirectory() as folder:
             path = write_job(replace(job, unsupervised=True), Path(folder))
             supervise([sys.executable, __file__, str(path)], job.specs, job.outputs)
 
 
-class ProbeInputs:
-    """What specifications read. Raises `UserError`, before any framework is imported."""
-
-    def __init__(self, job: Probes) -> None:
-        if len(job.outputs) != len(job.specs):
-            raise UserError(f"outputs: {len(job.outputs)} for {len(job.specs)} specs")
-        # Frameworks fix their devices at first use.
-        if len({(spec.backend.name, spec.replicas) for spec in job.specs}) > 1:
-            raise UserError("specs: of more than one backend or number of replicas")
-        datasets = [data.load(path, job.data_folder) for path in job.manifests]
-        self._datasets = {dataset.name: dataset for dataset in datasets}
-        self._weights = {}
-        for path in job.weights:
-            pretrained = read(path, job.data_folder)
-            self._weights[json.loads(path.read_bytes())["model"]] = pretrained
-        for spec in job.specs:
-            if spec.workload.dataset not in self._datasets:
-                raise UserError(f"manifests: none of data set {spec.workload.dataset!r}")
-
-    def of(self, spec: Spec) -> tuple[data.Dataset, Pretrained | None]:
-        """The data set of a specification, and its pretrained weights if there are any."""
-        dataset = self._datasets[spec.workload.dataset]
-        return dataset, self._weights.get(spec.workload.model_name)
+def read_inputs(job: Probes) -> dict[str, Inputs]:
+    """Return the inputs of each workload. Raises `UserError`, before any framework is imported."""
+    datasets = {
+        dataset.name: dataset
+        for dataset in (data.load(path, job.data_folder) for path in job.manifests)
+    }
+    weights = {
+        json.loads(path.read_bytes())["model"]: read(path, job.data_folder) for path in job.weights
+    }
+    return {
+        spec.workload.name: (
+            datasets[spec.workload.dataset],
+            weights.get(spec.workload.model_name),
+        )
+        for spec in job.specs
+    }
 
 
 def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
@@ -94,7 +90,7 @@ def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
 
 
 def probe(
-    compute: Callable[..., Weights], spec: Spec, inputs: ProbeInputs, output: Path, *, alone: bool
+    compute: Callable[..., Weights], spec: Spec, inputs: Inputs, output: Path, *, alone: bool
 ) -> None:
     """Compute the arrays of one specification; the process ends if that fails.
 
@@ -103,7 +99,7 @@ def probe(
     """
     begin = time.monotonic()
     try:
-        arrays = compute(spec, *inputs.of(spec))
+        arrays = compute(spec, *inputs)
     except Exception as error:
         if not isinstance(error, UserError):
             traceback.print_exc()

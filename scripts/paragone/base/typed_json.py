@@ -109,7 +109,8 @@ def read_job(kind: Any, arguments: Sequence[str] | None = None) -> Any:
         document = msgspec.json.decode(Path(names[0]).read_bytes())
         objects = document if isinstance(document, list) else [document]
         keys = {key: value for part in objects for key, value in part.items()}
-        return msgspec.convert(keys, kind, dec_hook=_decoded)
+        # The hook makes paths; msgspec decodes everything else.
+        return msgspec.convert(keys, kind, dec_hook=lambda path, value: path(value))
     except (msgspec.MsgspecError, UnicodeDecodeError, AttributeError) as error:
         raise UserError(f"{names[0]}: not a job of this program: {error}") from error
 
@@ -119,8 +120,3 @@ def write_job(job: Job, folder: Path) -> Path:
     path = folder / "job.json"
     write_bytes(msgspec.json.encode(job, enc_hook=str), path)
     return path
-
-
-def _decoded(kind: type[Any], value: Any) -> Any:
-    """Return a path as such; msgspec decodes everything else."""
-    return kind(value)

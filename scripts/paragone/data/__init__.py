@@ -80,24 +80,16 @@ def load(
     of another one, or when the manifest or an array is missing, truncated or of another shape.
     """
     manifest_path = Path(manifest_path)
-    # A rerun without its outputs in this folder serializes again, which replaces a damaged store.
-    remedy = f"delete the folder {manifest_path.parent} and run again"
     try:
         text = manifest_path.read_bytes()
         manifest = json.loads(text)
-    except FileNotFoundError:
-        raise UserError(f"{manifest_path} is missing: run scripts/serialize.py first") from None
-    except ValueError:
-        raise UserError(f"{manifest_path} is not valid JSON: {remedy}") from None
-    try:
         if expected not in (None, manifest["dataset"]):
             raise UserError(
                 f"{manifest_path} is of {manifest['dataset']}, and the workload's data set is {expected}"
             )
         folder = Path(data_folder) / manifest["folder"]
         arrays = {
-            name: _map(folder / entry["file"], entry, remedy)
-            for name, entry in manifest["arrays"].items()
+            name: _map(folder / entry["file"], entry) for name, entry in manifest["arrays"].items()
         }
         if window := manifest.get("window"):
             where = f"datasets.{manifest['dataset']}"
@@ -111,9 +103,12 @@ def load(
             manifest_sha256=hashlib.sha256(text).hexdigest(),
             **arrays,
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        message = f"{manifest_path} is not the manifest of a data set ({error!r})"
-        raise UserError(f"{message}: {remedy}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        # A rerun without its outputs in this folder serializes again, which replaces a damaged store.
+        raise UserError(
+            f"{manifest_path}: it, or an array that it lists, is missing or damaged ({error!r}): delete the "
+            f"folder {manifest_path.parent} and run again"
+        ) from None
 
 
 def _windows(name: str, tokens: np.ndarray, length: int, where: str) -> np.ndarray:
@@ -128,22 +123,14 @@ def _windows(name: str, tokens: np.ndarray, length: int, where: str) -> np.ndarr
     return np.lib.stride_tricks.sliding_window_view(tokens, length)[first:][: len(tokens) - length]
 
 
-def _map(path: Path, entry: dict, remedy: str) -> np.ndarray:
+def _map(path: Path, entry: dict) -> np.ndarray:
     """Map one array after checking its size and header; the content is not read."""
-    try:
-        size = path.stat().st_size
-        if size != entry["bytes"]:
-            raise UserError(
-                f"{path} has {size} bytes, its manifest says {entry['bytes']}: {remedy}"
-            )
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing: {remedy}") from None
-    except ValueError as error:
-        raise UserError(f"{path} is not a NumPy array ({error}): {remedy}") from None
-    if list(array.shape) != entry["shape"] or str(array.dtype) != entry["dtype"]:
-        raise UserError(
-            f"{path} holds {array.dtype}{list(array.shape)}, its manifest says "
-            f"{entry['dtype']}{entry['shape']}: {remedy}"
+    size = path.stat().st_size
+    if size != entry["bytes"]:
+        raise ValueError(f"{path} has {size} bytes, its manifest says {entry['bytes']}")
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if [*array.shape] != entry["shape"] or str(array.dtype) != entry["dtype"]:
+        raise ValueError(
+            f"{path} holds {array.dtype} of shape {array.shape}, not as its manifest says"
         )
     return array

@@ -1,7 +1,6 @@
 """Images as arrays of one shape: decoded by Pillow, resized by TensorFlow, as in the published programs."""
 
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
@@ -51,8 +50,10 @@ def decoded(
                     )
                 scan = file.tell()  # end of the header
                 values, treated = _converted(image, channels, limits, str(path))
-                if image.format in ("JPEG", "MPO"):
-                    _check_end(file, scan)
+                file.seek(scan)
+                # Without the mark of its end, Pillow takes zeros in the place of what is missing for gray.
+                if image.format in ("JPEG", "MPO") and b"\xff\xd9" not in file.read():
+                    raise OSError("its end is missing")
         except UnidentifiedImageError:
             file.seek(0)
             other = f"empty or of another kind than {NAMES}; convert or remove it"
@@ -64,13 +65,6 @@ def decoded(
                 f"{path}: the image is cut off or damaged ({first_line(error)}); remove or replace it"
             ) from None
     return (values if values.shape[:2] == (size, size) else resized(values, size).numpy()), treated
-
-
-def _check_end(file: IO[bytes], scan: int) -> None:
-    """Raise `OSError` for a JPEG without the mark of its end: Pillow takes zeros in its place for gray."""
-    file.seek(scan)
-    if b"\xff\xd9" not in file.read():
-        raise OSError("its end is missing")
 
 
 def _converted(

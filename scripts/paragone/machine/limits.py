@@ -26,8 +26,9 @@ def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
     Of several workers on the same cores each takes its part of them; where there are fewer cores than
     workers, they share. Affinity is the only limit that every framework obeys; PyTorch/XLA has no other.
     """
-    if quota := _cpu_quota():
-        threads = min(threads, max(1, int(quota)))
+    limits = (" ".join(_lines(group / "cpu.max")).split() for group in _groups("cpu"))
+    quotas = [int(limit[0]) / int(limit[1]) for limit in limits if limit and limit[0] != "max"]
+    threads = max(1, int(min([threads, *quotas])))
     cores = sorted(os.sched_getaffinity(0))[:threads]
     claimed = cores[part * len(cores) // parts : (part + 1) * len(cores) // parts]
     claimed = claimed or [cores[part % len(cores)]]
@@ -121,13 +122,6 @@ def memory_was_full(before: tuple[int, int]) -> bool:
 def throttled_seconds() -> float:
     """Return the seconds for which CPU quotas have held this process's control groups back."""
     return sum(_field(group / "cpu.stat", "throttled_usec") for group in _groups("cpu")) / 1e6
-
-
-def _cpu_quota() -> float | None:
-    """The cores that the tightest CPU quota is worth; None without any."""
-    texts = (" ".join(_lines(group / "cpu.max")).split() for group in _groups("cpu"))
-    quotas = [int(text[0]) / int(text[1]) for text in texts if text and text[0] != "max"]
-    return min(quotas, default=None)
 
 
 def _groups(controller: str) -> list[Path]:

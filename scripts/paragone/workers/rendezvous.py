@@ -86,8 +86,10 @@ class Rendezvous:
         """
         if self._workers == 1:
             return replace(ALONE, timeout=self._timeout)  # NCCL has one for a group of one, too
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8")
         facts = {
-            "node": _node(),
+            # Equal for two processes of one host: the kernel's start and the network namespace.
+            "node": [socket.gethostname(), boot.strip(), str(os.stat("/proc/self/ns/net").st_ino)],
             "pid": os.getpid(),
             "accelerators": accelerators.identities(),
             "cores": sorted(os.sched_getaffinity(0)),
@@ -184,12 +186,6 @@ def _address() -> str:
         except OSError:
             return LOOPBACK
         return probe.getsockname()[0]
-
-
-def _node() -> list[str]:
-    """Equal for two processes of one host: the kernel's start and the network namespace."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    return [socket.gethostname(), boot, str(os.stat("/proc/self/ns/net").st_ino)]
 
 
 def _free_port(rank: int) -> int:

@@ -70,17 +70,14 @@ class Child:
 
     def _relay(self, source: BinaryIO, target: TextIO) -> None:
         for raw in source:
-            rank, line = self._attributed(raw.decode(errors="replace"))
+            rank, line = self.rank, raw.decode(errors="replace")
+            if rank is None and (labelled := _LABEL.fullmatch(line)):
+                rank, line = int(labelled[1]), labelled[2]
             self.tails.setdefault(rank, deque(maxlen=TAIL)).append(line.rstrip("\n"))
             prefix = f"[rank {rank}] " if self.prefixed and rank is not None else ""
             # Go on even if nobody reads: the worker would block on a full pipe.
             with suppress(OSError), _printing:
                 print(f"{prefix}{line}", end="", file=target, flush=True)
-
-    def _attributed(self, line: str) -> tuple[int | None, str]:
-        if self.rank is None and (labelled := _LABEL.fullmatch(line)):
-            return int(labelled[1]), labelled[2]
-        return self.rank, line
 
 
 def run(line: list[str], ranks: int, **options: Any) -> Child | None:

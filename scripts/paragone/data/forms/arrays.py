@@ -199,7 +199,12 @@ def _open(path: Path, name: str, scratch: Path) -> _Stored:
     try:
         file, shown = path / f"{name}.npy", f"{path / name}.npy"
         if not path.is_dir():
-            file, shown = _unpacked(path, name, scratch), f"{name} of {path}"
+            shown = f"{name} of {path}"
+            with zipfile.ZipFile(path) as archive:
+                members = [member.removesuffix(".npy") for member in archive.namelist()]
+                if name not in members:
+                    raise ValueError(f"it has {', '.join(members)}")
+                file = Path(archive.extract(f"{name}.npy", scratch))
         return _Stored(shown, np.asarray(np.lib.format.open_memmap(file, mode="r")))
     except (zipfile.BadZipFile, zlib.error, EOFError):
         with path.open("rb") as content:
@@ -212,12 +217,3 @@ def _open(path: Path, name: str, scratch: Path) -> _Stored:
         if "Python objects" in why:
             why = "it holds Python objects; store it as numbers, or strings by astype(str)"
         raise UserError(f"{path}: no array {name!r} can be read from it: {why}") from None
-
-
-def _unpacked(path: Path, name: str, scratch: Path) -> Path:
-    """Return the file of an archive's member, unpacked into `scratch`."""
-    with zipfile.ZipFile(path) as archive:
-        members = [member.removesuffix(".npy") for member in archive.namelist()]
-        if name not in members:
-            raise ValueError(f"it has {', '.join(members)}")
-        return Path(archive.extract(f"{name}.npy", scratch))
