@@ -45,7 +45,6 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
 
 rule answers:
     input:
-        [PLAN.path(f"{TEMPLATES}/{name}") for name in ("first_screen.html", "page.css")],
         tables=[
             f"<results>/tables/{experiment}/{file}"
             for file, experiments in (
@@ -58,13 +57,12 @@ rule answers:
             for experiment in experiments
         ],
     output:
-        markdown="<results>/answers.md",
-        json="<results>/answers.json",
-        html=report(
-            "<results>/answers.html",
+        markdown=report(
+            "<results>/answers.md",
             caption="report/answers.rst",
             category="Answers",
         ),
+        json="<results>/answers.json",
     log:
         "<results>/logs/answers.log",
     priority: reading

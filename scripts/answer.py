@@ -10,7 +10,7 @@ from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read_job
 from paragone.records import measurements, record
-from paragone.reporting import footnotes, screen
+from paragone.reporting import footnotes
 from paragone.reporting.answers import RUNS, from_tables, of_contests, to_text
 from paragone.reporting.inputs import Shown
 
@@ -25,7 +25,6 @@ class OfTables(Shown, tag="tables", kw_only=True):
     tables: list[Path]
     left_out: tuple[str, ...] = ()
     markdown: Path
-    html: Path
     json: Path
 
 
@@ -55,7 +54,6 @@ def answer_all(job: OfTables) -> None:
     headline = footnotes.headline(tidy.merge(runs))
     write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), job.json)
     write_text(to_text(questions, headline), job.markdown)
-    write_text(screen.alone(questions, headline, job), job.html)
 
 
 def answer_first(job: OfContests) -> None:

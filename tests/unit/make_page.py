@@ -78,7 +78,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     names = ("runs.parquet", "comparison.csv", "comparison.json", "differences.csv")
     keys = {"titles": {EXPERIMENT: TITLE}, "baseline": "torch", "labels": LABELS}
     keys["tables"] = [in_tables / EXPERIMENT / name for name in names]
-    for kind, suffix in (("markdown", "md"), ("html", "html"), ("json", "json")):
+    for kind, suffix in (("markdown", "md"), ("json", "json")):
         keys[kind] = folder / f"answers.{suffix}"
     answer.main(job(type="tables", **keys))
     page = folder / "index.html"

@@ -70,7 +70,6 @@ class VariantRow:
 
     speed: examples/s. effect, low, high: how much better than the baseline it is, with its 95 % interval:
     a ratio or a difference. verdict: `BASELINE`, or how it compares, as text.
-    start, step: seconds of a run without examples, and of an example.
     """
 
     label: str
@@ -79,8 +78,6 @@ class VariantRow:
     effect: float | None = None
     low: float | None = None
     high: float | None = None
-    start: float | None = None
-    step: float | None = None
 
 
 @dataclass(frozen=True)
@@ -255,10 +252,10 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         return None
     metric, pairs = names[0], by_metric[names[0]]
     none = pairs[:0]
-    lines = {}
+    turns: list[tuple[str, float]] = []
     if metric in (SPEED, END_TO_END) and rows["tuning"].iloc[0] != BOTH:
-        lines = pairwise.lengths(by_metric.get(END_TO_END, none), tables.runs)
-    turns = pairwise.quickest(lines)
+        whole_runs = by_metric.get(END_TO_END, none)
+        turns = pairwise.quickest(pairwise.lengths(whole_runs, tables.runs))
     cautions: list[str] = []
     if metric == SPEED:
         best = pairwise.contenders(pairs[pairs["relation"] != NOT_COMPARED])
@@ -271,7 +268,7 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         "differences",
         pairwise.overall(pairs),
         tuple(cautions),
-        _picture(tables, pairs, lines),
+        _picture(tables, pairs),
     )
 
 
@@ -294,31 +291,22 @@ def _lead(tables: Tables, rows: pd.DataFrame) -> str:
     return f"{tables.title} ({'; '.join(parts)})" if parts else tables.title
 
 
-def _picture(
-    tables: Tables, rows: pd.DataFrame, lines: dict[str, tuple[float, float]]
-) -> Picture | None:
+def _picture(tables: Tables, rows: pd.DataFrame) -> Picture | None:
     """Return the picture of verdicts on one metric; None where no two variants are compared."""
     compared = rows[rows["relation"] != NOT_COMPARED]
     if compared.empty or rows["tuning"].iloc[0] == BOTH:
         return None
     able = dict.fromkeys(compared[["first", "second"]].to_numpy().ravel())
     of_baseline = [name for name in able if name.partition(" (")[0] == tables.baseline]
-    base, metric, speeds = (
-        [*of_baseline, *able][0],
-        criterion(rows["metric"].iloc[0]),
-        _speeds(tables, rows),
-    )
+    base = [*of_baseline, *able][0]
+    metric, speeds = criterion(rows["metric"].iloc[0]), _speeds(tables, rows)
     no_effect = 1.0 if metric.by_ratio else 0.0
-    variants = [
-        VariantRow(base, BASELINE, speeds.get(base), no_effect, None, None, *lines.get(base, ()))
-    ]
+    variants = [VariantRow(base, BASELINE, speeds.get(base), no_effect)]
     for row in rows.to_dict("records"):
         if base in (row["first"], row["second"]):
             name = row["second"] if row["first"] == base else row["first"]
-            verdict, effect = sentences.beside_baseline(row, name), _effect(row, name)
-            variants.append(
-                VariantRow(name, verdict, speeds.get(name), *effect, *lines.get(name, ()))
-            )
+            verdict = sentences.beside_baseline(row, name)
+            variants.append(VariantRow(name, verdict, speeds.get(name), *_effect(row, name)))
     variants.sort(key=lambda row: math.inf if row.effect is None else -row.effect)
     sample = sentences.sample_size(compared)
     if not (rows["family"] == "primary").any():

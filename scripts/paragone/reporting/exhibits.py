@@ -136,12 +136,11 @@ def read(job: PageJob) -> Results:
 
 
 def _is_finished(entry: Entry, folder: Path) -> bool:
-    suffixes = {"figures": ("svg", "csv"), "tables": ("json", "csv")}
+    written_last = {"figures": "csv", "tables": "json"}
     return all(
         (folder / kind / entry.name / f"{name}.{suffix}").exists()
-        for kind, all_of_kind in suffixes.items()
+        for kind, suffix in written_last.items()
         for name in getattr(entry, kind)
-        for suffix in all_of_kind
     )
 
 

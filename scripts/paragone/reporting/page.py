@@ -1,10 +1,14 @@
-"""The page of results: one HTML file that answers first, and needs neither network nor server."""
+"""The page of results: one HTML file that answers first, and needs neither network nor server.
+
+Marks of the first screen have places in percent: the browser draws them at any width.
+"""
 
 import base64
 import gzip
 import json
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -20,11 +24,12 @@ from msgspec.structs import asdict, replace
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import record, run_metrics
-from paragone.records.run_record import RunRecord
-from paragone.reporting import exhibits, footnotes, screen, sentences
+from paragone.reporting import exhibits, footnotes, sentences
+from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber
 from paragone.reporting.exhibits import Figure, PageJob, Results
 
 _LOG_LINES = 25  # shown of the end of a log
+_EDGE = 4.0  # percent of a picture that is left free on each side
 # Columns of the table of all runs: heading, column of the tidy table, format.
 _INDEX = (
     ("workload", "workload", "{}"),
@@ -39,8 +44,6 @@ _INDEX = (
     ("in the test", "final_test_quality", "{:.4f}"),
     ("parity", "parity", "{}"),
 )
-
-
 # Colors of figures, as `style` has them, that are those of the page, be it light or dark.
 _PAGE_COLORS = {
     "#222222": "currentColor",
@@ -53,46 +56,14 @@ _PAGE_COLORS = {
 }
 
 
-@dataclass(frozen=True)
-class Run:
-    """What the section of a run shows: its record, and what follows from it or is in its log."""
-
-    record: RunRecord
-    state: str
-    timeline: list[dict[str, Any]]  # name, seconds and share of the whole, of each part of its time
-    epochs_speed: float | None
-    specification: str
-    log: str
-
-    @property
-    def metrics(self) -> list[str]:
-        """The names of the metrics of an epoch."""
-        return list(run_metrics.outcomes(self.record, self.record.epochs[0]))
-
-    @property
-    def epochs(self) -> list[dict[str, Any]]:
-        """The epochs, with the seconds at their end, and the share of the machine that others used."""
-        elapsed = run_metrics.elapsed(self.record)
-        return [
-            {
-                **asdict(epoch),
-                **run_metrics.outcomes(self.record, epoch),
-                "elapsed": seconds,
-                "others": run_metrics.other_cpu_share(run_metrics.of_epoch(self.record, epoch)),
-            }
-            for epoch, seconds in zip(self.record.epochs, elapsed, strict=True)
-        ]
-
-
 def write(job: PageJob) -> None:
     """Write the page, whole or not at all; the same results give the same bytes.
 
     Raises `UserError` if a file of the results is missing.
     """
-    results, templates = exhibits.read(job), screen.templates()
+    results, templates = exhibits.read(job), _templates(job)
     table = results.table
-    logs = job.results / "logs/runs"
-    runs = [read_run(job.results, run, logs) for run in sorted(table["run"])]
+    runs = [read_run(job.results, run) for run in sorted(table["run"])]
     invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
         headline=footnotes.headline(table),
@@ -100,51 +71,75 @@ def write(job: PageJob) -> None:
         synthetic=footnotes.synthetic(table),
         method=exhibits.caption(job.captions / "page.rst"),
         to_come=results.to_come,
-        first_screen=screen.render(results.answers, job),
-        failures=[run for run in runs if run.record.run in invalid],
+        questions=results.answers,
+        failures=[run for run in runs if run["record"].run in invalid],
         sections=results.sections,
-        drawing=partial(_drawing, palette=job.palette),
         index=_index(table, job.labels),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(results, runs, templates.get_template("run.html"))),
-        scripts={
-            "tables": _inline(_tables_script()),
-            "page": _inline(screen.text_of("page.js")),
-        },
-        style={
-            "tables": _inline(_bundled("dt_bundle.css")),
-            "page": _inline(screen.text_of("page.css")),
-        },
+        scripts={"tables": _inline(_tables_script()), "page": _inline(_text_of("page.js"))},
+        style={"tables": _inline(_bundled("dt_bundle.css")), "page": _inline(_text_of("page.css"))},
     )
     write_text(text, job.page)
 
 
-def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
-    rows = []
-    # A search finds backends by the labels that figures and answers have.
-    shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
-    for row in shown.to_dict("records"):
-        row_cells = {"run": row["run"], "status": run_states.words_of(row["status"])}
-        for heading, column, form in _INDEX:
-            row_cells[heading] = "" if pd.isna(row[column]) else form.format(row[column])
-        rows.append(row_cells)
-    return rows
-
-
-def _packed(results: Results, runs: list[Run], template: jinja2.Template) -> str:
-    """Return sections of runs and files as compressed JSON in base64."""
-    content: dict[str, dict[str, Any]] = {
-        "runs": {run.record.run: template.render(run=run) for run in runs},
-        "files": {"runs.csv": results.table.to_csv(index=False)},
+def _templates(job: PageJob) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text_of),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "verdict_class": exhibits.verdict_class,
+        "noun": sentences.noun,
+        "color": partial(_color, job=job),
     }
-    for section in results.sections:
-        for figure in section.figures:
-            content["files"][f"{section.name}.{figure.name}.svg"] = figure.drawing
-            content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
-        for table in section.tables:
-            content["files"][f"{section.name}.{table.name}.csv"] = table.rows
-    packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
-    return base64.b64encode(packed).decode()
+    drawing = partial(_drawing, palette=job.palette)
+    environment.globals |= {"drawing": drawing, "effects_of": _effects, "cell_of": _cell}
+    environment.globals |= {"best": BEST, "open": OPEN}
+    return environment
+
+
+def _text_of(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+# The first screen
+
+
+def _color(label: str, job: PageJob) -> str:
+    """Return the color of a variant, by its label, which begins with that of its backend."""
+    backends = {text: name for name, text in job.labels.items() if label.startswith(text)}
+    backend = backends.get(max(backends, key=len, default=""), "")
+    return job.palette.get(backend, "var(--muted)")
+
+
+def _scale(values: Iterable[float | None], log: bool = False) -> Callable[[float], float]:
+    """Return the place of a number in percent, from the least to the greatest of `values`."""
+    turn: Callable[[float], float] = math.log if log else float
+    finite = [turn(value) for value in values if value is not None and math.isfinite(value)]
+    low, high = min(finite), max(finite)
+    return lambda value: _EDGE + (100 - 2 * _EDGE) * (turn(value) - low) / ((high - low) or 1.0)
+
+
+def _effects(picture: Picture) -> dict[str, Any]:
+    """Return the places of effects, of none, and of the band in which effects do not matter."""
+    margin, none = picture.margin, 1.0 if picture.ratio else 0.0
+    edges = (1 / margin if picture.ratio else -margin, margin)
+    ends = [end for row in picture.variants for end in (row.effect, row.low, row.high)]
+    at = _scale([*ends, *edges], picture.ratio)
+    return {"at": at, "band": [*map(at, edges)], "none": at(none)}
+
+
+def _cell(number: PublishedNumber) -> dict[str, Any]:
+    """Return the places of the ends between which one more run would be, and of what was published."""
+    at = _scale([number.value, number.center, *(end for ends in number.ranges for end in ends)])
+    return {"at": at, "published": at(number.value)}
+
+
+# Figures, tables and runs
 
 
 def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
@@ -159,8 +154,73 @@ def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
     return Markup(re.sub("#[0-9a-f]{6}\\b", lambda match: colors.get(match[0], match[0]), svg))
 
 
+def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
+    # A search finds backends by the labels that figures and answers have.
+    shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
+    return [
+        {"run": row["run"], "status": run_states.words_of(row["status"])}
+        | {
+            heading: "" if pd.isna(row[column]) else form.format(row[column])
+            for heading, column, form in _INDEX
+        }
+        for row in shown.to_dict("records")
+    ]
+
+
+def read_run(results: Path, run: str) -> dict[str, Any]:
+    """Return what the section of a run shows: its record, what follows from it, and the end of its log.
+
+    A run of a bundle is named `<run>@<label>`.
+    """
+    measured = replace(record.read(results / "runs" / run / "record.json"), run=run)
+    parts = run_metrics.parts(measured) or {}
+    whole = sum(parts.values())
+    epochs = [
+        {
+            **asdict(epoch),
+            "outcomes": run_metrics.outcomes(measured, epoch),
+            "elapsed": seconds,
+            "others": run_metrics.other_cpu_share(run_metrics.of_epoch(measured, epoch)),
+        }
+        for epoch, seconds in zip(measured.epochs, run_metrics.elapsed(measured), strict=True)
+    ]
+    log = results / f"logs/runs/{run}.log"  # records from elsewhere have none
+    lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
+    specification = msgspec.to_builtins(measured.spec)
+    return {
+        "record": measured,
+        "state": run_states.words_of(measured.status),
+        "timeline": [
+            {"name": name, "seconds": seconds, "share": seconds / whole}
+            for name, seconds in parts.items()
+            if seconds
+        ],
+        "epochs": epochs,
+        "epochs_speed": run_metrics.epochs_speed(measured),
+        "specification": yaml.safe_dump(specification, sort_keys=False, width=100),
+        "log": "\n".join(lines[-_LOG_LINES:]),
+    }
+
+
+def _packed(results: Results, runs: list[dict[str, Any]], template: jinja2.Template) -> str:
+    """Return sections of runs and files as compressed JSON in base64."""
+    contents = {"runs.csv": results.table.to_csv(index=False)}
+    for section in results.sections:
+        for figure in section.figures:
+            contents[f"{section.name}.{figure.name}.svg"] = figure.drawing
+            contents[f"{section.name}.{figure.name}.csv"] = figure.points
+        for table in section.tables:
+            contents[f"{section.name}.{table.name}.csv"] = table.rows
+    content = {"runs": {run["record"].run: template.render(run=run) for run in runs}}
+    text = json.dumps(content | {"files": contents}, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+# What the package itables brings
+
+
 def _bundled(name: str) -> str:
-    """Return a file of DataTables, which the package itables brings."""
+    """Return a file of DataTables."""
     return files("itables").joinpath("html", name).read_text(encoding="utf-8")
 
 
@@ -174,26 +234,3 @@ def _tables_script() -> str:
 def _inline(text: str) -> Markup:
     """Return code for a script or style element, with the closing tags in it escaped."""
     return Markup(re.sub(r"</(script|style)", r"<\\/\1", text, flags=re.IGNORECASE))
-
-
-def read_run(results: Path, run: str, logs: Path) -> Run:
-    """Read a run and the end of its log, if it has one. A run of a bundle is named `<run>@<label>`."""
-    measured = replace(record.read(results / "runs" / run / "record.json"), run=run)
-    parts = run_metrics.parts(measured) or {}
-    whole = sum(parts.values())
-    timeline = [
-        {"name": name, "seconds": seconds, "share": seconds / whole}
-        for name, seconds in parts.items()
-        if seconds
-    ]
-    log = logs / f"{measured.run}.log"  # records from elsewhere have none
-    lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
-    specification = yaml.safe_dump(msgspec.to_builtins(measured.spec), sort_keys=False, width=100)
-    return Run(
-        measured,
-        run_states.words_of(measured.status),
-        timeline,
-        run_metrics.epochs_speed(measured),
-        specification,
-        "\n".join(lines[-_LOG_LINES:]),
-    )
