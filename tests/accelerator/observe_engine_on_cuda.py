@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import torch
-from made_images import make_images, make_texts
+from made_images import make_images
 from workspace import changed, make_spec
 
 from paragone.base.engine_reports import Metrics
@@ -30,7 +30,7 @@ class Watched(Torch):
 def main() -> None:
     """Run the program."""
     workload, feed, output = sys.argv[1:]
-    dataset = make_texts() if workload == "reuters-cnn" else make_images()
+    dataset = make_images()
     spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
     spec = changed(spec, backend={"device": "gpu", "feed": feed})
     engine = Watched()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from data_programs import CONFIG_DATA, prepare
-from tensorflow_datasets.core.download.checksums import UrlInfo
 from workspace import refusing
 
 from paragone.base.atomic_files import sha256
@@ -86,22 +85,14 @@ def test_damaged_examples_are_removed_and_prepared_again(prepared, tmp_path, mir
     assert dataset.train_inputs.shape == (100, 10, 10, 1)
 
 
-def test_files_that_are_registered_without_a_name():
-    """As those of the older builders are."""
-    for filename, expected in ((None, "b.zip"), ("c.zip", "c.zip")):
-        registered = UrlInfo(size=1, checksum="0" * 64, filename=filename)
-        assert form.file_name("https://example.org/a/b.zip", registered) == expected
-
-
 class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
-    """Texts, words and numbers, with labels that depend on each of them."""
+    """Texts and numbers, with labels that depend on each of them."""
 
     VERSION = tfds.core.Version("1.0.0")
 
     def _info(self) -> tfds.core.DatasetInfo:
         features = {
             "text": tfds.features.Text(),
-            "words": tfds.features.Sequence(np.int32),
             "measures": tfds.features.Tensor(shape=(3,), dtype=np.float64),
             "label": tfds.features.ClassLabel(names=["few", "many"]),
         }
@@ -117,18 +108,14 @@ class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
 
 @pytest.mark.parametrize(
     ("options", "shape", "dtype"),
-    [
-        ({"input": "text", "length": 8}, (8,), np.int32),
-        ({"input": "words", "length": 8}, (8,), np.int32),
-        ({"input": "measures"}, (3,), np.float32),
-    ],
+    [({"input": "text", "length": 8}, (8,), np.int32), ({"input": "measures"}, (3,), np.float32)],
 )
 def test_a_builder_of_other_things_than_images(tmp_path, monkeypatch, options, shape, dtype):
     monkeypatch.setattr(form, "builder_class", lambda *_: Rows)
     examples = []
     for at in range(40):
-        count, about = 1 + at % 5, {"measures": [at, 0.5, -at], "label": int(at % 5 > 2)}
-        examples.append({"text": "good " * count, "words": [2 + at % 3] * count, **about})
+        about = {"measures": [at, 0.5, -at], "label": int(at % 5 > 2)}
+        examples.append({"text": "good " * (1 + at % 5), **about})
     file = tmp_path / "mirror/rows/rows.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(examples))

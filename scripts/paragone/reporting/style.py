@@ -36,7 +36,7 @@ INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
 DARK, BRIGHT = "#1A1A1A", "#FDFDFD"  # text on colored areas, which are the same on a dark page
 ALARM = "#B00020"
 PUBLISHED = "#000000"
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h")
 LINES = ("-", "--", ":", "-.")
 OWN = "DejaVu Sans"  # comes with matplotlib: the same glyphs on every machine
 
