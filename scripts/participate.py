@@ -55,7 +55,6 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     state = Contestant(
         spec=spec,
         model=model,
-        devices=engine.devices,
         modes=modes,
         first_steps=warm_up(worker),
         processes=[process],

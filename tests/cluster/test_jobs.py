@@ -13,7 +13,6 @@ from own_folder import plug_in
 from workspace import Checkout, config_of, job_stats
 
 from paragone.config.expand import expand
-from paragone.config.run_spec import requested
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
@@ -139,8 +138,6 @@ def test_two_workers_train_on_two_nodes(submitted, cluster, backend):
     made = submitted.records[backend]
     assert made.status == "completed"
     assert [process.rank for process in made.processes] == [0, 1]
-    assert made.devices == requested(made.spec)
-    assert made.devices.workers == 2
     # Both nodes are this host, and only their daemons know which of them started a rank.
     for node in NODES:
         log = (cluster.state / f"slurmd-{node}.log").read_text()

@@ -93,7 +93,6 @@ def _contestant(spec: Spec) -> dict:
         "reason": None,
         "steps": STEPS,
         "model": {**MODEL},
-        "devices": {"kind": "cpu", "replicas": 1, "workers": 1},
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "first_steps": copy.deepcopy(FIRST_STEPS),
         "processes": [make_process(1, "node-1", 0)],

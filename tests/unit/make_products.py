@@ -19,7 +19,7 @@ def make_case(shape, precision="float32", gflops=(), status="completed"):
 
 def make_result(backend, cases):
     process = make_process(1, "node-1", 0)
-    about = ("started", "machine", "cores", "threads", "software", "git", "load")
+    about = ("started", "machine", "cores", "threads", "software", "git", "load_before", "life")
     made = {
         "schema": 1,
         "backend": {"name": backend, "engine": "torch", "strategy": "single", "device": "cpu"},

@@ -13,7 +13,7 @@ from workspace import CONFIG, changed, make_spec
 
 from paragone.analysis import tidy
 from paragone.base import atomic_files, typed_json
-from paragone.config.run_spec import Tuned, requested
+from paragone.config.run_spec import Tuned
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
 
@@ -93,14 +93,13 @@ def make_record(
         "spec": json.loads(spec.to_json()),
         "data": make_data(spec.workload.dataset, source, edition, examples),
         "model": {**MODEL, "parameters": parameters},
-        "devices": to_builtins(requested(spec)),
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
         "clocks": _clocks(random) if measured else None,
         "epochs": rows,
     }
     if status == "unavailable":
-        record |= dict.fromkeys(("data", "model", "devices"))
+        record |= dict.fromkeys(("data", "model"))
     if measured:
         record["model"]["final_weights"] = f"{seed:064x}"
     record["processes"] = [
@@ -161,8 +160,10 @@ def make_process(first_epoch: int, host: str, rank: int) -> dict:
         "software": {"python": "3.11.9", "numpy": "2.3.0"},
         "git": {"commit": "c" * 40, "dirty": False},
         "manifest_sha256": "a" * 64,
-        "load": {"before": 0.1, "life": make_activity(10.0)},  # neighbors had 2 % of the host
-        "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
+        "load_before": 0.1,
+        "life": make_activity(10.0),  # neighbors had 2 % of the host
+        "peak_host_bytes": 2**30,
+        "peak_device_bytes": None,
         "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "programs": None,
         "epochs": [],

@@ -49,8 +49,8 @@ VALUES = [
     ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
     ("data.manifest_sha256", "c" * 64, {"same-data"}),
     ("data.edition", "another", {"mixed"}),
-    ("processes.0.load.life.busy", 12.5, {"isolation"}),
-    ("processes.0.load.life.heat_throttles", 2, {"throttling"}),
+    ("processes.0.life.busy", 12.5, {"isolation"}),
+    ("processes.0.life.heat_throttles", 2, {"throttling"}),
     ("processes.0.modes.deterministic", False, {"requested"}),
     ("processes.0.modes.math_mode", "tf32", {"requested"}),
     ("processes.0.machine.fingerprint", "d" * 64, {"mixed"}),
@@ -111,7 +111,7 @@ def collected(folder, records):
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     records[0]["clocks"]["other"] += 9.0
-    records[1]["processes"][0]["load"]["life"] = make_activity(10.0, others=0.5)
+    records[1]["processes"][0]["life"] = make_activity(10.0, others=0.5)
     records[2]["processes"][0]["git"]["dirty"] = True
     runs, epochs = collected(tmp_path, records)
     assert len(runs) == len(records)

@@ -8,7 +8,7 @@ from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
 from paragone.records.measurements import MeasuringProcess, Parity
-from paragone.records.run_metrics import combined, share_of_others
+from paragone.records.run_metrics import combined, other_cpu_share
 from paragone.records.run_record import CLOCK_PARTS, Process, RunRecord
 from paragone.tasks import METRICS
 
@@ -118,7 +118,7 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
         "machine_name": machine_label(process),
         "cores": process.cores,
         "threads": process.threads,
-        **of_others([share_of_others(process.load)]),
+        **of_others([other_cpu_share([process.life])]),
         "started": process.started,
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }

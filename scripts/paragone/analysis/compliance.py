@@ -22,7 +22,7 @@ from paragone.records.contest_record import Contest, Contestant, ContestsRecord,
 from paragone.records.measurements import Parity
 from paragone.records.record import Record
 from paragone.records.run_metrics import end_to_end, examples, parts
-from paragone.records.run_record import Epoch, FirstSteps, Load, Modes, Process, RunRecord
+from paragone.records.run_record import Activity, Epoch, FirstSteps, Modes, Process, RunRecord
 
 TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
 # invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
@@ -94,9 +94,9 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
         last = record.status == "completed" and process is record.processes[-1]
         if process.modes or last:
             yield from _within(where, _modes(process.modes, record.spec))
-        share = run_metrics.share_of_others(process.load)
-        yield from _within(where, _isolation("load.life", share))
-        yield from _within(where, _throttling("load", process.load))
+        share = run_metrics.other_cpu_share([process.life])
+        yield from _within(where, _isolation("life", share))
+        yield from _within(where, _throttling("life", process.life))
 
 
 def of_contests(record: ContestsRecord) -> Iterator[Breach]:
@@ -199,9 +199,9 @@ def _isolation(where: str, share: float | None) -> Iterator[Breach]:
         yield Breach("isolation", where, f"others had {share:.3f} of the host's CPU time")
 
 
-def _throttling(where: str, load: Load) -> Iterator[Breach]:
+def _throttling(where: str, life: Activity | None) -> Iterator[Breach]:
     """Find cores that heat or a quota slowed."""
-    if (life := load.life) and run_metrics.throttled(load):
+    if life and run_metrics.throttled(life):
         heat, quota = life.heat_throttles or 0, life.quota_throttled or 0
         yield Breach("throttling", where, f"{heat} times by heat, {quota:g} s by a quota")
 
@@ -220,7 +220,7 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
     several = spec.workload.accumulated
     if abs(window.updates * several - steps) >= several:
         yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
-    yield from _throttling("host", Load(before=0, life=window.host))
+    yield from _throttling("host", window.host)
 
 
 def _contestant(variant: Contestant) -> Iterator[Breach]:

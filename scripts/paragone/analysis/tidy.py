@@ -212,7 +212,6 @@ def _seconds(record: RunRecord) -> Row:
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    memory = [process.memory for process in processes]
     programs = [process.programs for process in processes]
     machines = dict.fromkeys(map(columns.machine_label, processes))
     return {
@@ -223,10 +222,10 @@ def _processes(processes: list[Process]) -> Row:
         "machine_name": "; ".join(machines),
         "machines": len(machines),
         "devices": "; ".join(first.devices),
-        **columns.of_others(run_metrics.share_of_others(process.load) for process in processes),
-        "throttled": combined(any, (run_metrics.throttled(process.load) for process in processes)),
-        "peak_host_bytes": combined(max, (use.peak_host_bytes for use in memory)),
-        "peak_device_bytes": combined(max, (use.peak_device_bytes for use in memory)),
+        **columns.of_others(run_metrics.other_cpu_share([process.life]) for process in processes),
+        "throttled": combined(any, (run_metrics.throttled(process.life) for process in processes)),
+        "peak_host_bytes": combined(max, (process.peak_host_bytes for process in processes)),
+        "peak_device_bytes": combined(max, (process.peak_device_bytes for process in processes)),
         "programs_compiled": combined(
             sum, (count.compiled if count else None for count in programs)
         ),

@@ -22,10 +22,8 @@ from paragone.machine import accelerators, limits
 from paragone.machine.activity import HostWatch
 from paragone.records.run_record import (
     GitState,
-    Load,
     Machine,
     MeasuringProcess,
-    Memory,
     Process,
 )
 
@@ -68,7 +66,7 @@ def at_start() -> MeasuringProcess:
         software=software(),
         removed_variables=removed_variables() or UNSET,
         git=git_state(),
-        load=Load(before=os.getloadavg()[0]),
+        load_before=os.getloadavg()[0],
     )
 
 
@@ -113,13 +111,12 @@ class Measuring:
 
     def stop(self) -> MeasuringProcess:
         """Return the process as the result holds it. Call it right after the work."""
-        return replace(self._process, load=replace(self._process.load, life=self._host.life()))
+        return replace(self._process, life=self._host.life())
 
 
-def peak_memory(peak_device_bytes: int | None) -> Memory:
-    """Return the peaks of this process so far."""
-    # Linux reports KiB.
-    return Memory(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, peak_device_bytes)
+def peak_host_bytes() -> int:
+    """Return the most memory that this process had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux reports KiB
 
 
 def ending(process: Process, moment: float | None = None) -> Process:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field
 
-from paragone.base.engine_reports import Devices, Modes
+from paragone.base.engine_reports import Modes
 from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Spec
 from paragone.records.run_record import (
@@ -30,7 +30,7 @@ class Contestant(Part, frozen=True, kw_only=True):
     """One variant in a contest.
 
     `reason`: one sentence where it was not timed to the end. `steps`: number in a window, as calibrated; None
-    where it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `processes`:
+    where it was not. `model`, `modes`, `first_steps`: as in the record of a run. `processes`:
     one per rank; empty where the workers did not meet.
     """
 
@@ -39,7 +39,6 @@ class Contestant(Part, frozen=True, kw_only=True):
     reason: str | None = None
     steps: Count | None = None
     model: TrainedModel | None = None
-    devices: Devices | None = None
     modes: Modes | None = None
     first_steps: FirstSteps | None = None
     processes: list[Process] = field(default_factory=list)

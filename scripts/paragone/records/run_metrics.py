@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, Load, RunRecord
+from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, RunRecord
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
 # targets, multiples of their variance.
@@ -113,22 +113,17 @@ def joules_per_example(record: RunRecord) -> float | None:
     return drawn / trained if trained and drawn else None
 
 
-def other_cpu_share(windows: Iterable[Activity]) -> float | None:
+def other_cpu_share(windows: Iterable[Activity | None]) -> float | None:
     """Return the share, 0 to 1, of the CPU time of a host that the run could not have.
 
     Other processes used it, or other machines on the same hardware. The windows count together; None without
-    any.
+    any that is known.
     """
     lost = total = 0.0
-    for window in windows:
+    for window in filter(None, windows):
         lost += max(0.0, window.busy - window.run) + window.stolen
         total += window.busy + window.idle + window.stolen
     return lost / total if total else None
-
-
-def share_of_others(load: Load) -> float | None:
-    """Return `other_cpu_share` over the life of a process; None where it is not known."""
-    return other_cpu_share([load.life]) if load.life else None
 
 
 def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
@@ -140,11 +135,9 @@ def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
     ]
 
 
-def throttled(load: Load) -> bool | None:
+def throttled(life: Activity | None) -> bool | None:
     """Return whether heat or a CPU quota held cores back; None if nothing reports it."""
-    if load.life is None:
-        return None
-    return combined(any, [load.life.heat_throttles, load.life.quota_throttled])
+    return combined(any, [life.heat_throttles, life.quota_throttled]) if life else None
 
 
 def combined(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:

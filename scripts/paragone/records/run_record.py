@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from paragone.base.engine_reports import Devices, Modes, Programs
+from paragone.base.engine_reports import Modes, Programs
 from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Initializer, Spec
 
@@ -119,34 +119,14 @@ class Activity(Part, frozen=True):
     accelerator_joules: Number | None = None
 
 
-class Load(Part, frozen=True):
-    """The state of the host around the work; None where it is not reported, or the process was killed.
-
-    `before`: one-minute load average at process start. `life`: what the host did from the meeting of the
-    workers to the end of the work; one process per host has it.
-    """
-
-    before: float
-    life: Activity | None = None
-
-
-class Memory(Part, frozen=True):
-    """Peaks of one process in bytes; None where they are not reported, or the process was killed.
-
-    `peak_device_bytes`: most memory of one accelerator that the framework had allocated in the epochs; with
-    JAX and PyTorch/XLA, whose counter cannot be reset, the warm-up's copy of the state is included.
-    """
-
-    peak_host_bytes: Count | None = None
-    peak_device_bytes: Whole | None = None
-
-
 class MeasuringProcess(Part, frozen=True, kw_only=True):
     """A process that measures, and its machine.
 
     `cores`: number that it may use. `threads`: intra-operation threads of the framework. `software`: versions
     of packages. `removed_variables`: variables of the shell that would have changed what a framework does, so
     that it was started without them. `git`: state of the code that ran, None outside a repository.
+    `load_before`: one-minute load average at its start. `life`: what the host did from the meeting of the
+    workers to the end of the work; None for all but the first process of a host, and where it was killed.
     """
 
     started: Time
@@ -156,7 +136,8 @@ class MeasuringProcess(Part, frozen=True, kw_only=True):
     software: dict[str, str]
     removed_variables: list[str] | UnsetType = UNSET  # absent where there are none
     git: GitState | None
-    load: Load
+    load_before: float
+    life: Activity | None = None
 
 
 class Process(MeasuringProcess, frozen=True, kw_only=True):
@@ -166,7 +147,10 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     clock since boot; a process that was killed has those of its last checkpoint. `first_epoch`: 1, or the
     epoch after the checkpoint that it resumed from. `devices`: as the framework names them. `variables`:
     tuning variables in its environment. `manifest_sha256`: digest of the data manifest that it read.
-    `epochs`: what its host did in the training of each epoch; empty for all but the first process of a host.
+    `peak_host_bytes`, `peak_device_bytes`: most of its memory, and most of one accelerator's that the
+    framework had allocated in the epochs; None where it is not reported or was killed. With JAX and
+    PyTorch/XLA, whose counter cannot be reset, the warm-up's copy of the state is included. `epochs`: what
+    its host did in the training of each epoch; empty for all but the first process of a host.
     """
 
     rank: Whole
@@ -176,7 +160,8 @@ class Process(MeasuringProcess, frozen=True, kw_only=True):
     devices: list[str] = field(default_factory=list)
     variables: dict[str, str]
     manifest_sha256: Sha256
-    memory: Memory = Memory()
+    peak_host_bytes: Count | None = None
+    peak_device_bytes: Whole | None = None
     modes: Modes | None = None
     programs: Programs | None = None
     epochs: list[Activity] = field(default_factory=list)
@@ -253,10 +238,9 @@ class FirstSteps(Part, frozen=True):
 class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The result of one run.
 
-    `reason`: one sentence when the run is not completed. `devices`:
-    those that the framework found, None where the run was unavailable or crashed. `first_steps`: None where
-    dropout draws differ or the run did not get so far. `processes`: in the order of time, one per rank and
-    start. `digest`: SHA-256 of all other fields.
+    `reason`: one sentence when the run is not completed. `first_steps`: None where dropout draws differ or
+    the run did not get so far. `processes`: in the order of time, one per rank and start. `digest`: SHA-256
+    of all other fields.
     """
 
     schema: Literal[2] = 2
@@ -266,7 +250,6 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     spec: Spec
     data: DataRead | None = None
     model: TrainedModel | None = None
-    devices: Devices | None = None
     first_steps: FirstSteps | None = None
     processes: Annotated[list[Process], Meta(min_length=1)]
     clocks: Clocks | None = None

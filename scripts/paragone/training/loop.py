@@ -202,8 +202,6 @@ def train(run: TrainingRun) -> Result:
         if result.peak_device_bytes is None and hasattr(run.engine, "devices"):
             with suppress(Exception):  # report the first error, not this one
                 result.peak_device_bytes = run.engine.peak_device_memory()
-    if hasattr(run.engine, "devices"):  # the memory may be full before
-        record.devices = run.engine.devices
     earlier = record.processes[: -len(run.processes)]
     record.processes = [*earlier, *_processes(run, result)]
     return result

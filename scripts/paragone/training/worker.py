@@ -73,8 +73,9 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
         structs.replace(
             process,
             devices=worker.engine.device_names if hasattr(worker.engine, "device_names") else [],
-            load=structs.replace(process.load, life=worker.host.life()),
-            memory=process_entry.peak_memory(peak_device_bytes),
+            life=worker.host.life(),
+            peak_host_bytes=process_entry.peak_host_bytes(),
+            peak_device_bytes=peak_device_bytes,
             programs=worker.engine.programs() if opened else None,
         )
     )
