@@ -121,31 +121,26 @@ def start(
     each has as its standard input; nothing by default.
     """
     variables = environment(tuned)
-    if nodes == 1:
-        prepare = _prepare(signal.SIGKILL, affinity)
-        return [
-            _start(
-                line,
-                variables | {"RANK": str(rank)},
-                rank,
-                ranks > 1,
-                prepare,
-                inputs[rank].fileno() if inputs else subprocess.DEVNULL,
-            )
-            for rank in range(ranks)
+    if nodes > 1:
+        variables.pop("RANK", None)
+        srun = [
+            "srun",
+            f"--nodes={nodes}",
+            f"--ntasks={ranks}",
+            f"--cpus-per-task={cores}",
+            "--export=ALL",  # also in a job that was submitted with --export=NONE
+            "--label",
+            "--kill-on-bad-exit=1",
+            "--unbuffered",
         ]
-    variables.pop("RANK", None)
-    options = [
-        f"--nodes={nodes}",
-        f"--ntasks={ranks}",
-        f"--cpus-per-task={cores}",
-        "--export=ALL",  # also in a job that was submitted with --export=NONE
-        "--label",
-        "--kill-on-bad-exit=1",
+        # SIGTERM: srun then ends its tasks on the other hosts.
+        return [_start([*srun, *line], variables, None, True, _prepare(signal.SIGTERM))]
+    prepare = _prepare(signal.SIGKILL, affinity)
+    streams = [entry.fileno() for entry in inputs] or [subprocess.DEVNULL] * ranks
+    return [
+        _start(line, variables | {"RANK": str(rank)}, rank, ranks > 1, prepare, stream)
+        for rank, stream in enumerate(streams)
     ]
-    srun = ["srun", *options, "--unbuffered", *line]
-    # SIGTERM: srun then ends its tasks on the other hosts.
-    return [_start(srun, variables, None, True, _prepare(signal.SIGTERM))]
 
 
 def _start(

@@ -179,9 +179,8 @@ class _Reader:
 
     def __init__(self, builder: tfds.core.DatasetBuilder, options: dict, where: str) -> None:
         self._builder, self._options, self._where = builder, options, where
-        self._input, self._label = (
-            self._feature(at, key) for at, key in enumerate(("input", "label"))
-        )
+        defaults = builder.info.supervised_keys or (None, None)
+        self._input, self._label = map(self._feature, ("input", "label"), defaults)
         self._features = builder.info.features
         if not isinstance(self._features[self._label], tfds.features.ClassLabel):
             raise UserError(f"{where}.label: {self._label!r} of {builder.name} is no class label")
@@ -223,15 +222,13 @@ class _Reader:
             shutil.rmtree(folder)
             raise UserError(f"{folder} was damaged and is removed; run again") from error
 
-    def _feature(self, at: int, key: str) -> str:
-        """Return the name of the feature for inputs or labels: the block's, else the builder's."""
-        info = self._builder.info
-        default = info.supervised_keys[at] if info.supervised_keys else None
-        name = self._options.get(key, default)
-        if not isinstance(name, str) or name not in info.features:
+    def _feature(self, key: str, default: Any = None) -> str:
+        """Return the name of the feature that a key of the block names."""
+        name, features = self._options.get(key, default), self._builder.info.features
+        if not isinstance(name, str) or name not in features:
             raise UserError(
                 f"{self._where}.{key}: {self._builder.name} has no feature {name!r}; it has "
-                f"{', '.join(info.features)}"
+                f"{', '.join(features)}"
             )
         return name
 
@@ -311,8 +308,9 @@ class _Reader:
 
     def _rank(self) -> np.ndarray | None:
         """Return the position of each example in the order of the feature `order_by`, None without one."""
-        if (feature := self._options.get("order_by")) is None:
+        if "order_by" not in self._options:
             return None
+        feature = self._feature("order_by")
         if WHOLE not in self._splits:
             raise UserError(f"{self._where}.order_by: nothing is held out; leave it out")
         skipped = {
@@ -321,12 +319,6 @@ class _Reader:
             if isinstance(other, tfds.features.Image)
         }
         dataset = self._builder.as_dataset(split=self._splits[WHOLE], decoders=skipped)
-        try:
-            with self._undamaged():
-                values = [example[feature] for example in tfds.as_numpy(dataset)]
-        except KeyError:
-            raise UserError(
-                f"{self._where}.order_by: {self._builder.name} has no feature {feature!r}; it has "
-                f"{', '.join(self._features)}"
-            ) from None
+        with self._undamaged():
+            values = [example[feature] for example in tfds.as_numpy(dataset)]
         return np.argsort(np.argsort(np.array(values), kind="stable"))
