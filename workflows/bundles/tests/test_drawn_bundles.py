@@ -59,20 +59,6 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     assert files_of_records(bundles) == [f"{folder}/record.json" for folder in folders]
 
 
-def test_a_variant_that_was_tuned_elsewhere_alone_can_be_drawn():
-    """A bundle may have tuned PyTorch/XLA, for which this project's config has no block `tuned`."""
-    tuned = {"variables": {"MALLOC_TOP_PAD_": "1"}}
-    backend = {**CONFIG["backends"]["torch-xla"], "tuned": tuned}
-    row = {"backend": "torch-xla", "replicas": 1, "global_batch": 128, "tuning": "tuned"}
-    theirs = {
-        **THEIRS,
-        "backends": {**CONFIG["backends"], "torch-xla": backend},
-        "experiments": {EXPERIMENT: {**BLOCK, "matrix": [row]}},
-    }
-    whole = drawn({}, {"gpu": (listing_of(**{EXPERIMENT: ["a"]}), theirs)})
-    assert EXPERIMENT in Plan(config=whole).sections
-
-
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     """The bundle of two runs of each of two variants, and of their contests, packed by the program."""

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 from workspace import INDUCTOR, ROOT, changed, command, job, make_spec, succeed
 
-import profile_steps
 import tabulate_profiles
 from paragone.base.typed_json import read
 from profilers import Line, Operation, of_device, operations_of
@@ -76,7 +75,3 @@ def test_time_inside_an_operation_is_not_its_own():
     lines = [Line("/device:TPU:0", name, []) for name in ("Steps", "XLA Modules", "XLA Ops")]
     lines = [Line("/host:CPU", "python", []), *lines, Line("/device:GPU:0", "Stream #13", [])]
     assert of_device(lines) == lines[3:]
-
-
-def test_about_a_second_of_steps_is_profiled():
-    assert [profile_steps.planned(step) for step in (1e-6, 0.01, 30.0)] == [300, 100, 2]

@@ -3,31 +3,26 @@
 import re
 
 from plan import Plan
-from workspace import Checkout, snakemake
+from workspace import job_stats, snakemake
 
 PLAN = Plan()
-SNAKEFILE = "workflows/profiles/Snakefile"
+SHOWN = """
+include: "workflows/profiles/Snakefile"
 
 
-def first_seeds(specs) -> set[str]:
-    return {spec.name for spec in specs if spec.seed == PLAN.config.seed}
-
-
-def printed(made: Checkout, *arguments: str, snakefile: str = SNAKEFILE) -> str:
-    line = ["--snakefile", snakefile, "--cores", "2", "--dry-run", *arguments]
-    return snakemake(line, made.folder)
+rules.profile_steps.rule.message = "Profiling {wildcards.run} {resources.machine}"
+"""
 
 
 def test_the_run_of_the_first_seed_of_each_cell_is_profiled_alone_and_nothing_trained(checkout):
     made = checkout()
-    show = "rules.profile_steps.rule.message = 'Profiling {wildcards.run} {resources.machine}'"
-    (made / "shown.smk").write_text(f'include: "{SNAKEFILE}"\n\n\n{show}\n')
-    runs = re.findall(r"Profiling (\S+) 100\n", printed(made, "profiles", snakefile="shown.smk"))
-    assert len(runs) == len({*runs})
-    assert {*runs} == first_seeds(PLAN.runs.values())
-    assert "train" not in made.jobs("--snakefile", SNAKEFILE, "--cores", "2")
-
-
-def test_a_part_of_the_config_is_a_part_of_the_profiles(checkout):
-    runs = re.findall(r"Profiling (\S+)", printed(checkout(), "--config", "only=[one_device]"))
-    assert {*runs} == first_seeds(PLAN.experiments["one_device"])
+    (made / "shown.smk").write_text(SHOWN)
+    for specs, options in (
+        (PLAN.runs.values(), []),
+        (PLAN.experiments["one_device"], ["--config", "only=[one_device]"]),
+    ):
+        line = ["profiles", "--snakefile", "shown.smk", "--cores", "2", *options]
+        printed = snakemake([*line, "--dry-run"], made.folder)
+        runs = re.findall(r"Profiling (\S+) 100\n", printed)
+        assert sorted(runs) == sorted(spec.name for spec in specs if spec.seed == PLAN.config.seed)
+        assert "train" not in job_stats(printed)

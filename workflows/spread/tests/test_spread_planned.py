@@ -35,11 +35,6 @@ def test_a_bound_has_a_spread_and_seconds_have_none():
         spread_config({"papers": ["nvidia-batch-size-lab"]})
 
 
-def test_too_few_seeds_are_refused():
-    with pytest.raises(UserError, match=r"seeds: .* is not a whole number of 3 or more"):
-        spread_config({"papers": PAPERS, "seeds": 2})
-
-
 def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
     made: Checkout = checkout()
     line = ["--snakefile", SNAKEFILE, "--cores", "2", "--config", f"papers=[{PAPERS[0]}]"]
