@@ -11,7 +11,7 @@ from paragone.base.errors import entry_point
 from paragone.base.typed_json import read_job
 from paragone.records import measurements, record
 from paragone.reporting import footnotes
-from paragone.reporting.answers import RUNS, from_tables, of_contests, to_text
+from paragone.reporting.answers import FILES, from_tables, of_contests, to_text
 from paragone.reporting.inputs import Shown
 
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
 def answer_all(job: OfTables) -> None:
     """Write the answers of all experiments."""
     questions = from_tables(job.titles, job.tables, job.labels, job.baseline, job.left_out)
-    runs = [tidy.read(path) for path in job.tables if path.name == RUNS]
+    runs = [tidy.read(path) for path in job.tables if path.name == FILES["runs"]]
     headline = footnotes.headline(tidy.merge(runs))
     write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), job.json)
     write_text(to_text(questions, headline), job.markdown)

@@ -169,7 +169,7 @@ def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
     run = verdicts.PublishedRun("theirs", "fashion-cnn", "PyTorch", (one_more(0.0, known=stuck),))
     table = tables.TextTable(pd.DataFrame(), "", [], pd.DataFrame(), published_runs=[run])
     tables.save(table, [tmp_path / "table.json"])
-    (found,) = answers.published_in(tmp_path / "table.json")
+    (found,) = answers.read_table(tmp_path / "table.json")
     assert found.numbers[0].stuck == (5,)
 
 
@@ -184,7 +184,7 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     final = table[table["family"] == "final"].set_index("metric")
     assert sorted(final.index) == sorted(verdicts.FINAL)
     assert final.loc["test_accuracy", ["verdict", "n"]].tolist() == [DIFFERS, 20]
-    (run,) = answers.published_in(files["cells"])
+    (run,) = answers.read_table(files["cells"])
     assert (run.verdict, run.judge) == (DIFFERS, "PyTorch")
     assert [one.claim.metric for one in run.numbers] == [*final.index]
     assert [one.p for one in run.numbers] == final["p"].tolist()

@@ -6,7 +6,7 @@ Page, terminal, paper and JSON show these rows. Sentences are made in `sentences
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,14 @@ OPEN = "What is open, and what it takes"
 NOT_RUN = "not run"
 BASELINE = "baseline"  # a verdict in the picture of a question
 WIDTH, ROWS = 100, 8  # characters of a line on the terminal; rows of a table or list there
-# Files of the tables of an experiment.
-FILES = (RUNS, ROUNDS, DIFFERENCES, COMPARISON, PUBLISHED) = (
-    "runs.parquet",
-    "rounds.parquet",
-    "differences.csv",
-    "comparison.csv",
-    "comparison.json",
-)
+# Files of the tables of an experiment, by the fields of `Tables`.
+FILES = {
+    "runs": "runs.parquet",
+    "rounds": "rounds.parquet",
+    "differences": "differences.csv",
+    "comparison": "comparison.csv",
+    "published": "comparison.json",
+}
 _GROUP = [*WORK, "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
@@ -124,8 +124,8 @@ class PublishedNumber:
 class PublishedRow:
     """A published run, or several of one program as a sample, and its verdict by its final numbers.
 
-    `judged` is the verdict as text, `program` its workload and how many runs of that. `differing` says which
-    numbers differ and to which side, `why` why it cannot be compared.
+    `judged` is the verdict as text. `differing` says which numbers differ and to which side, `why` why it
+    cannot be compared.
     """
 
     system: str
@@ -134,7 +134,6 @@ class PublishedRow:
     title: str
     experiment: str
     numbers: list[PublishedNumber] = field(default_factory=list)
-    program: str = ""
     differing: str = ""
     why: str = ""
 
@@ -337,12 +336,9 @@ def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
 def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
     """Yield what is open of speeds and times at the same work, and what lacks a speed."""
     timed = rows[rows["metric"].isin([SPEED, END_TO_END])]
-    compared = [
-        pairs for _, pairs in timed[timed["relation"] != NOT_COMPARED].groupby("metric", sort=False)
-    ]
     among = [
         pairs[pairs[["first", "second"]].isin(pairwise.contenders(pairs)).all(axis=1)]
-        for pairs in compared
+        for pairs in _groups(timed[timed["relation"] != NOT_COMPARED], ["metric"])
     ]
     undecided = pd.concat([timed[:0], *among])
     texts = sentences.undecided(undecided[undecided["relation"] == UNDECIDED])
@@ -399,7 +395,6 @@ def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
         tables.title,
         tables.name,
         [_number(judgement) for judgement in run.numbers],
-        f"{run.workload}, n = {run.numbers[0].n}",
         sentences.differing(run),
     )
 
@@ -422,7 +417,7 @@ def _number(judgement: Judgement) -> PublishedNumber:
 
 def from_tables(
     titles: dict[str, str],
-    paths: Iterable[Path],
+    paths: Sequence[Path],
     labels: dict[str, str],
     baseline: str = "",
     left_out: Sequence[str] = (),
@@ -432,46 +427,29 @@ def from_tables(
     `titles` are by experiment, `labels` by backend; `baseline` is a backend. `left_out` says what the config
     leaves out, in sentences. Raises `UserError` if a file is no table.
     """
-    tables = {(path.parent.name, path.name): _read_table(path) for path in paths}
-    nothing = pd.DataFrame()
-    experiments = [
-        Tables(
-            name,
-            title,
-            tables[name, RUNS],
-            tables.get((name, DIFFERENCES), nothing),
-            tables.get((name, COMPARISON), nothing),
-            tables.get((name, PUBLISHED), ()),
-            tables.get((name, ROUNDS), nothing),
-            labels,
-            labels.get(baseline, baseline),
-        )
-        for name, title in titles.items()
-        if (name, RUNS) in tables
-    ]
+    shared: dict[str, Any] = {"labels": labels, "baseline": labels.get(baseline, baseline)}
+    experiments = []
+    for name, title in titles.items():
+        folder = {path.name: path for path in paths if path.parent.name == name}
+        tables = {kind: read_table(folder[file]) for kind, file in FILES.items() if file in folder}
+        if "runs" in tables:
+            experiments.append(Tables(name, title, **tables, **shared))
     return answers(experiments, left_out)
 
 
-def _read_table(path: Path) -> Any:
-    if path.name == PUBLISHED:
-        return published_in(path)
+def read_table(path: Path) -> Any:
+    """Return a table of `FILES`, or the published runs of one. Raises `UserError` if the file is neither."""
     if path.suffix == ".parquet":
         return tidy.read(path)
     try:
+        if path.suffix == ".json":
+            runs = json.loads(path.read_text("utf-8")).get("published_runs", [])
+            return msgspec.convert(runs, list[PublishedRun])
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
     texts = [name for name in _TEXTS if name in table]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
-
-
-def published_in(path: Path) -> list[PublishedRun]:
-    """Return the published runs in the JSON file of a table."""
-    try:
-        runs = json.loads(path.read_text("utf-8")).get("published_runs", [])
-        return msgspec.convert(runs, list[PublishedRun])
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
 
 
 def read(path: Path) -> list[AnsweredQuestion]:

@@ -35,24 +35,20 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the SVG file at `path`, its points as CSV, its caption as HTML."""
+    """A figure: its caption as HTML, the SVG file at `path` and its text, its points as CSV."""
 
     name: str
     label: str
     caption: str
     path: Path
+    drawing: str
     points: str
 
     @property
-    def drawing(self) -> str:
-        """The drawing as SVG."""
-        return _text(self.path)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the drawing in centimeters."""
-        width, height = re.findall(r'\b(?:width|height)="([\d.]+)pt"', self.drawing[:2000])
-        return float(width) / 72 * 2.54, float(height) / 72 * 2.54
+    def width(self) -> float:
+        """The width of the drawing in centimeters."""
+        (points,) = re.findall(r'\bwidth="([\d.]+)pt"', self.drawing[:2000])
+        return float(points) / 72 * 2.54
 
 
 @dataclass(frozen=True)
@@ -124,9 +120,10 @@ def read(job: PageJob) -> Results:
     if not job.so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    folders = [folder / "tables" / entry.name for entry in finished]
-    files = [path for part in folders for name in answers.FILES if (path := part / name).exists()]
-    runs = [tidy.read(path) for path in files if path.name == answers.RUNS]
+    places = [folder / "tables" / entry.name for entry in finished]
+    files = [path / name for path in places for name in answers.FILES.values()]
+    files = [path for path in files if path.exists()]
+    runs = [tidy.read(path) for path in files if path.name == answers.FILES["runs"]]
     if not runs:
         raise UserError(f"{folder}: no experiment is finished yet")
     titles = {entry.name: entry.title for entry in finished}
@@ -146,20 +143,18 @@ def _is_finished(entry: Entry, folder: Path) -> bool:
 
 def _section(entry: Entry, results: Path, captions: Path) -> Section:
     """Read the section of an entry of the outline. Raises `UserError` if one of its files is missing."""
-    section, shown, tables = entry.name, [], []
+    figures, tables = [], []
     for name, label in entry.figures.items():
-        path = results / "figures" / section / f"{name}.svg"
-        if not path.is_file():
-            raise UserError(f"{path}: missing; draw figures and tables first")
-        caption_file = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
-        points = _text(path.with_suffix(".csv"))
-        shown.append(Figure(name, label, caption(caption_file), path, points))
+        path = results / "figures" / entry.name / f"{name}.svg"
+        text = caption(Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst"))
+        files = _text(path), _text(path.with_suffix(".csv"))
+        figures.append(Figure(name, label, text, path, *files))
     for name, label in entry.tables.items():
-        path = results / "tables" / section / f"{name}.json"
-        caption_file = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")
+        path = results / "tables" / entry.name / f"{name}.json"
+        text = caption(Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst"))
         cells, rows = json.loads(_text(path)), _text(path.with_suffix(".csv"))
-        tables.append(Table(name, label, caption(caption_file), cells, rows))
-    return Section(section, entry.title, shown, tables)
+        tables.append(Table(name, label, text, cells, rows))
+    return Section(entry.name, entry.title, figures, tables)
 
 
 def _text(path: Path) -> str:

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Annotation
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import summarize
 from paragone.reporting import style
 
@@ -169,6 +170,16 @@ def published_row(panel: str, x: object, value: float, printed: str) -> dict[str
     """Return the row of a published value; `printed` is the number as its source has it."""
     shared = {"panel": panel, "series": "published", "x": x, "kind": "published"}
     return {**shared, "value": value, "runs": printed, "words": ""}
+
+
+def cell_styles(
+    points: pd.DataFrame, sweeps: Sequence[Series], palette: dict[str, str], **more: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the style of each series of cells, that of published values first; `more` overrides."""
+    labels, backends = [sweep.label for sweep in sweeps], [sweep.backend for sweep in sweeps]
+    styles = style.series_styles(labels, backends, palette, **more)
+    star = {**STAR, "linestyle": "--", **more}
+    return {"published": star, **styles} if "published" in set(points["series"]) else styles
 
 
 def aside(number: int, count: int, apart: float) -> float:

@@ -147,7 +147,7 @@ def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
     svg = figure.drawing[figure.drawing.index("<svg") :]
     svg = re.sub("<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{place}.", svg)
-    width, label = f"width:{1.5 * figure.size[0]:.1f}cm", Markup.escape(figure.label)
+    width, label = f"width:{1.5 * figure.width:.1f}cm", Markup.escape(figure.label)
     svg = svg.replace("<svg", f'<svg style="{width}" role="img" aria-label="{label}"', 1)
     colors = {name: f"color-mix(in srgb, {name} var(--tone), white)" for name in palette.values()}
     colors = {name.lower(): color for name, color in colors.items()} | _PAGE_COLORS

@@ -70,7 +70,7 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
         "answers": [
-            {"label": part.heading, **_grid(table[:ROWS], len(table))}
+            {"label": part.heading, **_grid(table, len(table))}
             for part in results.answers[:2]
             if len(table := answers.table(part))
         ],
@@ -89,28 +89,30 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
 
 def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     """Return a question with its answers, and the first of its figures and of its tables."""
-    runs = [run for part in results.answers for run in part.judged if run.differing]
-    texts = [run.sentence for run in runs if run.experiment == section.name]
+    texts = [
+        run.sentence
+        for part in results.answers
+        for run in part.judged
+        if run.differing and run.experiment == section.name
+    ]
     texts += [
         answer.paragraph
         for part in results.answers
         for answer in part.answers
         if answer.experiment == section.name
     ]
+    tables = [
+        {"label": table.label.capitalize(), **_grid(_cells(table), len(table.cells["lines"]))}
+        for table in section.tables[:1]
+    ]
+    further: list[Figure | Table] = [*section.figures[1:], *section.tables[1:]]
     return {
         "name": section.name,
         "title": section.title,
         "answers": [text.removeprefix(section.title).lstrip(": ") for text in texts],
         "figures": [_figure(figure, section.name, root) for figure in section.figures[:1]],
-        "tables": [
-            {
-                "label": table.label.capitalize(),
-                **_grid(_cells(table)[:ROWS], len(table.cells["lines"])),
-            }
-            for table in section.tables[:1]
-        ],
-        "more": [figure.label for figure in section.figures[1:]]
-        + [table.label for table in section.tables[1:]],
+        "tables": tables,
+        "more": [exhibit.label for exhibit in further],
     }
 
 
@@ -128,13 +130,13 @@ def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
         "file": name,
         "label": figure.label.capitalize(),
         "notes": html.unescape(notes[1]) if notes else "",
-        "width": figure.size[0],
+        "width": figure.width,
     }
 
 
 def _grid(cells: pd.DataFrame, total: int) -> dict[str, Any]:
-    """Return cells of `total` rows for the template; a value that all share is in the notes instead."""
-    cells = cells.drop_duplicates()
+    """Return the first cells of `total` rows for the template; what all share is in the notes instead."""
+    cells = cells[:ROWS].drop_duplicates()
     shared = [name for name in cells if len(cells) > 1 and len(set(cells[name])) == 1]
     notes = [f"{name}: {cells[name].iloc[0]}." for name in shared if cells[name].iloc[0]]
     if total > len(cells):

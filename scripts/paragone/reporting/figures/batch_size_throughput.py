@@ -47,11 +47,7 @@ def _published(inputs: Inputs) -> list[Row]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
-    names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
-    look = style.series_styles(names, names.values(), inputs.palette)
-    styles = {"published": {**marks.STAR, "linestyle": "--"}, **look}
-    if not (points["panel"] == "published").any():
-        del styles["published"]
+    styles = marks.cell_styles(points, inputs.sweeps(*BY_BATCH), inputs.palette)
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
     remarks = [footnotes.speeds(inputs.series), footnotes.repeats(medians["n"], inputs.series)]
     if "published" in styles:

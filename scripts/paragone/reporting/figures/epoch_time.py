@@ -83,10 +83,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw epoch times, published and measured side by side."""
-    names = {sweep.label: sweep.backend for sweep in inputs.sweeps()}
-    styles = style.series_styles(names, names.values(), inputs.palette, linestyle="none")
-    if (points["series"] == "published").any():
-        styles = {"published": {**marks.STAR, "linestyle": "none"}, **styles}
+    styles = marks.cell_styles(points, inputs.sweeps(), inputs.palette, linestyle="none")
     handles = [marks.legend_mark(name, **look) for name, look in styles.items()]
     if points["low"].notna().any():
         handles.append(marks.legend_line("95 % interval", linewidth=0.9))
