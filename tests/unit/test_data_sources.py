@@ -76,15 +76,6 @@ def test_url_mirror_is_downloaded_once_and_checked_and_synthetic_data_never_are(
     assert (again["origin"], again["edition"]) == ("downloaded before", "mirrored")
 
 
-@pytest.mark.parametrize("policy", ["auto", "real"])
-def test_wrong_checksum_never_falls_back(copied, tmp_path, policy):
-    file = copied / "fashion_mnist/t10k-labels-idx1-ubyte.gz"
-    file.write_bytes(file.read_bytes()[:-1] + b"x")
-    done = fetch("fashion_mnist", tmp_path, tmp_path / "data", str(copied), source=policy)
-    refused(done, file.name, FASHION_FILES[file.name], "wrong checksum", "found", str(copied))
-    assert not [*tmp_path.glob("source.json"), *(tmp_path / "data").rglob("*.gz")]
-
-
 def test_an_unknown_edition_and_an_incomplete_mirror_are_errors(copied, tmp_path):
     data, editions = tmp_path / "data", DATASETS["reuters"]["editions"]
     (copied / "reuters/reuters.npz").write_bytes(b"another edition")

@@ -91,14 +91,6 @@ def test_a_group_has_all_modules_that_its_modules_import(group):
     assert needed - files - beside == set()
 
 
-def test_an_edit_of_a_figure_or_of_statistics_trains_nothing():
-    rooms = {
-        path.relative_to(LIBRARY).parts[0] for path in files_of("timing") if LIBRARY in path.parents
-    }
-    assert not {"analysis", "reporting", "plan"} & rooms
-    assert {"training", "models", "engines", "data"} <= rooms
-
-
 def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, monkeypatch):
     """The program is named as seen from the working directory."""
     names = ("mlp", "sgd", "torch")
