@@ -199,11 +199,12 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
     undecided = sum(p > ALPHA for p in differs.values())
     rows = []
     for index, (pair, values, effects) in enumerate(zip(pairs, units, tests, strict=True)):
+        tunings = {series.runs["tuning"].iloc[0] for series in pair}
         timed = [series for series in pair if metric.name == SPEED and series.unit == CONTEST]
         row = {
             "metric": metric.name,
             **pair[0].runs[WORK].iloc[0].to_dict(),
-            "tuning": _tuning(*pair),
+            "tuning": tunings.pop() if len(tunings) == 1 else BOTH,
             "first": pair[0].label,
             "second": pair[1].label,
             "unit": CONTEST if len(timed) == 2 else PAIR,
@@ -252,11 +253,6 @@ def oriented(row: dict[str, Any], name: str) -> tuple[float, float, float]:
     if not row["ratio"]:
         return -effect, -high, -low
     return tuple(1 / end if end else math.inf for end in (effect, high, low))  # type: ignore[return-value]
-
-
-def _tuning(first: Series, second: Series) -> str:
-    names = {series.runs["tuning"].iloc[0] for series in (first, second)}
-    return names.pop() if len(names) == 1 else BOTH
 
 
 def by_seed(series: Series, metric: Criterion) -> pd.Series:

@@ -72,10 +72,6 @@ def not_completed(runs: pd.DataFrame) -> list[str]:
 def _counted(reasons: Mapping[str, int], total: int, units: str = "runs") -> list[str]:
     if total == 1:
         return list(reasons)
-    return [f"{text} ({_share(count, total)} {units})" for text, count in sorted(reasons.items())]
-
-
-def _share(count: int, total: int) -> str:
-    if count < total:
-        return f"{count} of {total}"
-    return "both" if total == 2 else f"all {total}"
+    everything = "both" if total == 2 else f"all {total}"
+    shares = {count: f"{count} of {total}" for count in range(total)} | {total: everything}
+    return [f"{text} ({shares[count]} {units})" for text, count in sorted(reasons.items())]

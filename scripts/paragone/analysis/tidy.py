@@ -22,7 +22,7 @@ from paragone.config.questions import SIZE
 from paragone.records import measurements, record, run_metrics
 from paragone.records.measurements import Parity
 from paragone.records.run_metrics import combined
-from paragone.records.run_record import DataRead, Process, RunRecord
+from paragone.records.run_record import Process, RunRecord
 
 Row = dict[str, Any]
 
@@ -128,6 +128,7 @@ def _run_row(
     record: RunRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
 ) -> Row:
     spec, workload, model = record.spec, record.spec.workload, record.model
+    data = record.data
     return {
         **_cell(record, experiment),
         "dataset": workload.dataset,
@@ -139,13 +140,14 @@ def _run_row(
         "quality": workload.task.quality_name,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
-        "planned_epoch_examples": spec.epoch_examples(record.data.train_examples)
-        if record.data
-        else None,
+        "planned_epoch_examples": data and spec.epoch_examples(data.train_examples),
         "planned_initializer": workload.initializer,
         **_status(record, violations),
         "parity": columns.PARITY[columns.is_proven(record, parity)],
-        **(_data(record.data) if record.data else {}),
+        **(to_builtins(data) if data else {}),
+        "data_source": data and data.source,
+        "data_edition": data and data.edition,
+        "input_shape": data and " x ".join(map(str, data.input_shape)),
         **(to_builtins(model) if model else {}),
         **_results(record),
         "steady_examples_per_second": run_metrics.epochs_speed(record),
@@ -168,12 +170,6 @@ def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
         )
         status, reason = "invalid", f"was {status}; {why}"
     return {"status": status, "reason": reason, "violations": rules}
-
-
-def _data(data: DataRead) -> Row:
-    shape = " x ".join(map(str, data.input_shape))
-    edition = {"data_source": data.source, "data_edition": data.edition}
-    return {**to_builtins(data), **edition, "input_shape": shape}
 
 
 def _results(record: RunRecord) -> Row:

@@ -14,16 +14,11 @@ from paragone.records.run_record import CLOCK_PARTS, Activity, Epoch, RunRecord
 DIVERGED = 1e6
 
 
-def variances(record: RunRecord) -> dict[str, float | None]:
-    """Return the variance of the targets of each split; None for classes."""
-    splits = ("train", "test")
-    return {split: getattr(record.data, f"{split}_variance", None) or None for split in splits}
-
-
 def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
     """Return all metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
     task, values = record.spec.workload.task, {}
-    for split, variance in variances(record).items():
+    for split in ("train", "test"):
+        variance = getattr(record.data, f"{split}_variance", None) or None  # of numbers alone
         loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
         for name, value in task.metrics(loss, score, variance).items():
             values[f"{split}_{name}"] = value
@@ -32,7 +27,7 @@ def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
 
 def diverged(record: RunRecord, loss: float) -> bool:
     """Return whether a training loss is above `DIVERGED`, or not finite."""
-    return not loss <= DIVERGED * (variances(record)["train"] or 1.0)
+    return not loss <= DIVERGED * (getattr(record.data, "train_variance", None) or 1.0)
 
 
 def time_to_target(record: RunRecord) -> tuple[float, float] | None:
