@@ -14,7 +14,9 @@ from paragone.base.atomic_files import sha256
 from paragone.config.run_spec import Spec
 
 PROJECT = plugins.LIBRARY.parents[1]
-_SPECIFICATION = "base tasks config/run_spec.py config/schedules.py config/engines.py"
+_SPECIFICATION = (
+    "base tasks config/run_spec.py config/schedules.py config/engines.py config/decode.py"
+)
 _TRAINING = (
     f"{_SPECIFICATION} data/__init__.py data/batches.py data/random_streams.py "
     "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
