@@ -130,8 +130,8 @@ def _draw_cell(
     lines = [(style.shortened(first["label"], column - 0.06, 6), style.INK)]
     for seen in cell[:1].itertuples() if agree else cell.itertuples():
         name = style.shortened(seen.prediction, column - 0.26, 6)
-        own = style.INK if seen.right else style.ALARM
-        text_color = own if agree else colors[seen.series]
+        mark_color = style.INK if seen.right else style.ALARM
+        text_color = mark_color if agree else colors[seen.series]
         mark = "" if seen.right else " \N{BALLOT X}"
         lines.append((f"\N{RIGHTWARDS ARROW} {name}{mark}", text_color))
     for at, (line, line_color) in enumerate(reversed(lines)):
