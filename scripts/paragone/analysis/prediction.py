@@ -294,7 +294,7 @@ class Spread:
         counts, n = [], len(runs) - 1
         for row in runs.index:
             rest = runs.drop(row)
-            half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * rest.std()
+            half = scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * rest.std()
             apart = (runs.loc[row] - rest.mean()).abs()
             counts.append(int((apart <= half * math.sqrt(1 + 1 / n)).sum()))
         return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
