@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.contests import OF_EPOCHS
 from paragone.analysis.prediction import OUTCOMES, Reason
 from paragone.config.numbers import Protocol, Row
@@ -59,7 +59,7 @@ class Counterpart:
 
         `any_length`: ignore the length of the epochs.
         """
-        reasons: list[Reason] = [("synthetic",)] if run_states.holds_synthetic(self.runs) else []
+        reasons: list[Reason] = [("synthetic",)] if grouping.holds_synthetic(self.runs) else []
         published = self.protocol.batch_of(row)
         if published is not None:
             batches = sorted(set(self.runs["global_batch"]) - {published})
@@ -123,7 +123,7 @@ def pick(
         mask = _with_replicas(runs, mask, protocol.replicas, exact)
     completed = runs[mask & (runs["status"] == "completed")]
     if completed.empty:
-        raise Missing("none_completed", run_states.not_completed(runs[mask]))
+        raise Missing("none_completed", grouping.not_completed(runs[mask]))
     return Counterpart(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 

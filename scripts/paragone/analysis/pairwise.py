@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from paragone import tasks
-from paragone.analysis import contests, run_states
+from paragone.analysis import contests, grouping
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.statistics import ALPHA, LEAST_FAMILY, Effects, holm
 from paragone.config.questions import WORK, compared
@@ -273,10 +273,10 @@ def _runs_of(series: Series, effects: pd.Series) -> list[str]:
 def _lacks(metric: Criterion, series: Series) -> str:
     """Return why a series has no value by a criterion; empty if it has."""
     if metric.name == SPEED and series.unit == CONTEST:
-        return "" if len(series.speeds) else "; ".join(run_states.not_timed(series))
+        return "" if len(series.speeds) else "; ".join(grouping.not_timed(series))
     if len(by_seed(series, metric)):
         return ""
-    states = run_states.no_speed if metric.speed else run_states.not_completed
+    states = grouping.no_speed if metric.speed else grouping.not_completed
     return "; ".join(states(series.runs)) or f"not each run has a {metric.name}"
 
 

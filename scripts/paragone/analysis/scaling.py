@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
 from paragone.analysis.statistics import Estimate, summarize
 from paragone.base.errors import UserError
@@ -53,7 +53,7 @@ def scaling_table(
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
     """Return the row of a cell; `base` has the throughputs of one replica by seed."""
     replicas, batch = cell.size
-    speeds, reasons = cell.speeds, run_states.not_timed(cell)
+    speeds, reasons = cell.speeds, grouping.not_timed(cell)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())
     if step.n and not gain.n:
         reasons = [*reasons, f"no {cell.unit} of one replica to compare with"]

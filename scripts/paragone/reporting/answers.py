@@ -15,10 +15,9 @@ import msgspec
 import pandas as pd
 
 from paragone.analysis import pairwise, tidy
-from paragone.analysis.grouping import by_machine, series_of
+from paragone.analysis.grouping import by_machine, not_completed, series_of
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
-from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import VERDICTS, PublishedRun
 from paragone.base.errors import UserError
 from paragone.config.questions import WORK

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import CONTEST, RUN, Series
 from paragone.analysis.statistics import INTERVAL
 
@@ -21,7 +21,7 @@ SHARED_CORES = "Replicas share the cores of one machine."
 def of_table(runs: pd.DataFrame, *remarks: str) -> list[str]:
     """Return the remarks of a table, then what all tables say; synthetic data come first."""
     return [
-        *([f"{SYNTHETIC}."] if run_states.holds_synthetic(runs) else []),
+        *([f"{SYNTHETIC}."] if grouping.holds_synthetic(runs) else []),
         *remarks,
         data(runs),
         *weights(runs),
@@ -138,7 +138,7 @@ def unproven(series: list[Series]) -> list[str]:
 
 def facts(runs: pd.DataFrame, preset: str) -> dict[str, str]:
     """Return what is true of all runs, as text by name; `preset` is what the config was overlaid with."""
-    states = Counter(runs["status"].map(run_states.words_of))
+    states = Counter(runs["status"].map(grouping.words_of))
     rows = {
         "Machine": "; ".join(dict.fromkeys(runs["machine"].dropna())) or "none",
         "Data": data(runs),
@@ -156,7 +156,7 @@ def facts(runs: pd.DataFrame, preset: str) -> dict[str, str]:
 
 def synthetic(runs: pd.DataFrame) -> str:
     """Return the warning about synthetic data, empty if all data are real."""
-    return SYNTHETIC if run_states.holds_synthetic(runs) else ""
+    return SYNTHETIC if grouping.holds_synthetic(runs) else ""
 
 
 def _period(runs: pd.DataFrame) -> str:

@@ -21,7 +21,7 @@ import yaml
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.base.atomic_files import write_text
 from paragone.records import record, run_metrics
 from paragone.reporting import exhibits, footnotes, sentences
@@ -158,7 +158,7 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     # A search finds backends by the labels that figures and answers have.
     shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
     return [
-        {"run": row["run"], "status": run_states.words_of(row["status"])}
+        {"run": row["run"], "status": grouping.words_of(row["status"])}
         | {
             heading: "" if pd.isna(row[column]) else form.format(row[column])
             for heading, column, form in _INDEX
@@ -189,7 +189,7 @@ def read_run(results: Path, run: str) -> dict[str, Any]:
     specification = msgspec.to_builtins(measured.spec)
     return {
         "record": measured,
-        "state": run_states.words_of(measured.status),
+        "state": grouping.words_of(measured.status),
         "timeline": [
             {"name": name, "seconds": seconds, "share": seconds / whole}
             for name, seconds in parts.items()

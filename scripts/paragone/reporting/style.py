@@ -26,7 +26,7 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes
@@ -153,7 +153,7 @@ class Frame(Figure):
         foot = self._text(" ".join([*texts, *setting]), size=6, color=MUTED, va="bottom")
         self.around = [heading, foot]
         parts: list[Text | Legend] = [heading]
-        if runs is not None and run_states.holds_synthetic(runs):
+        if runs is not None and grouping.holds_synthetic(runs):
             parts.append(self._text(footnotes.SYNTHETIC, size=7, weight="bold", color=ALARM))
         if handles:
             parts.append(self._legend(handles))

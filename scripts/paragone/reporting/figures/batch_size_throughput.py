@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import BY_BATCH, series_of
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, marks, style
@@ -32,7 +32,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
         base = next(iter(peers or sorted(speedy, key=lambda cell: cell.global_batch)), None)
         for cell in cells:
             place = sweep.label, sweep.backend, cell.global_batch
-            wording = run_states.not_timed(cell)
+            wording = grouping.not_timed(cell)
             records += marks.bar_rows("measured", *place, cell.by_name(cell.speeds), wording)
             if base is not None:
                 ratios = (cell.speeds / base.speeds).dropna()

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -39,8 +39,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     rows = []
     for series in inputs.series:
         completed = series.runs[series.runs["status"] == "completed"]
-        lacking = run_states.no_speed(completed[completed["parity"] != "passed"])
-        wording = "; ".join([*run_states.not_completed(series.runs), *lacking])
+        lacking = grouping.no_speed(completed[completed["parity"] != "passed"])
+        wording = "; ".join([*grouping.not_completed(series.runs), *lacking])
         shown = {"series": series.label, "backend": series.backend}
         timed = series.measured.dropna(subset="end_to_end_seconds")
         if timed.empty:

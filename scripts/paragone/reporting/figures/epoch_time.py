@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.cells import Counterpart, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.config.numbers import Protocol
@@ -43,7 +43,7 @@ def _measured(sweep: Series, inputs: Inputs, examples: int) -> Iterator[dict[str
         key = series.size
         place = sweep.label, sweep.backend, _category(*key)
         values, extrapolated = _seconds(series, inputs.epochs, examples)
-        wording, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
+        wording, names = grouping.no_speed(series.runs), series.measured.set_index("seed")["run"]
         bars = marks.bar_rows("measured", *place, values.rename(names), wording)
         facts = {"epoch_examples": examples, "extrapolated": extrapolated}
         yield from ({**bar, **dict(zip(SIZE, key, strict=True)), **facts} for bar in bars)

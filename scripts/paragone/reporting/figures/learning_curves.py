@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import summarize
 from paragone.config.numbers import Row
@@ -108,7 +108,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     last = points.loc[points["kind"] != "published", "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
     remark = footnotes.repeats([len(curve.measured) for curve in series])
-    states = {curve.label: "; ".join(run_states.not_completed(curve.runs)) for curve in series}
+    states = {curve.label: "; ".join(grouping.not_completed(curve.runs)) for curve in series}
     if stopped := [f"{label}: {wording}" for label, wording in states.items() if wording]:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
     remarks = [remark, *footnotes.unproven(series)]
@@ -169,7 +169,7 @@ def _handles(
     for name in dict.fromkeys(curve.name for curve in series):
         curves = [curve for curve in series if curve.name == name]
         nothing = all(curve.measured.empty for curve in curves)
-        states = ["; ".join(run_states.not_completed(curves[0].runs))] if nothing else []
+        states = ["; ".join(grouping.not_completed(curves[0].runs))] if nothing else []
         handles.append(marks.legend_line(": ".join([name, *states]), **styles[curves[0].label]))
     if (points["kind"] == "stopped").any():
         handles.append(

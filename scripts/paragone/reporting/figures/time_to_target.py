@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.analysis.statistics import summarize_times
 from paragone.base.errors import UserError
@@ -46,7 +46,7 @@ def _of_batch(label: str, cell: Series, last: pd.Series) -> list[dict]:
         "series": label,
         "backend": cell.backend,
         "global_batch": cell.global_batch,
-        "words": "; ".join([*run_states.not_completed(cell.runs), *unproven]),
+        "words": "; ".join([*grouping.not_completed(cell.runs), *unproven]),
     }
     tried = ended[ended["target_value"].notna()]
     hits = tried["target_reached"].fillna(False).astype(bool)

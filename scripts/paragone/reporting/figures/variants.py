@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from paragone.analysis import run_states
+from paragone.analysis import grouping
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
 from paragone.analysis.pairwise import (
     CRITERIA,
@@ -52,7 +52,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "series": series.label,
                 "backend": series.backend,
                 "baseline": baseline.label,
-                "words": "; ".join(run_states.not_timed(series)),
+                "words": "; ".join(grouping.not_timed(series)),
                 SHARE: summarize(series.measured[SHARE]).median,
             }
             rivals = max(1, len(peers) - 1)
