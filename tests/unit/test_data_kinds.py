@@ -139,18 +139,6 @@ def test_number_columns():
         wrong(row, f"row 11 has '{cell}' in column 'n'")
 
 
-def test_formats():
-    pictures(Path("set"), {"a": (0, 0, 0), "b": (255, 255, 255)})
-    for kind in ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM"):
-        Image.new("RGB", (9, 9), (200, 30, 90)).save(f"set/b/{kind}.dat", kind)
-    dataset, manifest = made(PNG)
-    assert examples_of(manifest) == 27
-    centers = np.concatenate([dataset.train_inputs, dataset.test_inputs])[:, 4, 4].astype(int)
-    odd = centers[(centers[:, 0] > 1) & (centers[:, 0] < 250)]
-    assert len(odd) == 7
-    assert np.abs(odd - (200, 30, 90)).max() < 12
-
-
 def test_modes():
     pictures(Path("set"), {"a": (0, 0, 0), "b": (255, 255, 255)})
     for mode, kind in (("1", "PNG"), ("L", "PNG"), ("P", "PNG"), ("CMYK", "JPEG"), ("1", "TIFF")):
@@ -161,11 +149,13 @@ def test_modes():
     assert made(PNG | {"channels": 1})[0].train_inputs.shape[1:] == (8, 8, 1)
 
 
-def test_transparency():
+def test_transparency_and_frames():
     folder(Image.new("RGBA", (9, 9), (0, 0, 0, 0)))
-    Image.new("LA", (9, 9), (0, 255)).save("set/a/opaque.png")
+    white = Image.new("RGB", (9, 9), (255, 255, 255))
+    white.save("set/b/odd.gif", save_all=True, append_images=[NOISE.resize((9, 9))])
+    white.save("set/b/pages.tif", save_all=True, append_images=[white])
     dataset, manifest = made(PNG)
-    assert treated(manifest) == {"images transparent, drawn": 1}
+    assert treated(manifest) == {"images transparent, drawn": 1, "images of several": 2}
     assert {*np.unique(dataset.train_inputs)} == {0, 255}
 
 
@@ -179,15 +169,6 @@ def test_orientation():
     assert treated(manifest) == {"images turned upright,": 1}
     uneven = [image for image in dataset.train_inputs if image[1, 4, 0] != image[6, 4, 0]]
     assert all(image[1, 4, 0] < 50 < image[6, 4, 0] for image in uneven)
-
-
-def test_frames():
-    white = Image.new("RGB", (9, 9), (255, 255, 255))
-    folder(white, "odd.gif", save_all=True, append_images=[NOISE.resize((9, 9))])
-    white.save("set/b/pages.tif", save_all=True, append_images=[white])
-    dataset, manifest = made(PNG)
-    assert treated(manifest) == {"images of several": 2}
-    assert {*np.unique(dataset.train_inputs)} == {0, 255}
 
 
 def test_deep_and_large_images():
@@ -321,13 +302,6 @@ def test_lines():
         assert treated(manifest) == {"empty lines, not": 1, "texts of several": 1}
 
 
-def test_other_columns():
-    rows = "".join(f"{'word ' * 30}{n},{'xy'[n % 2]},{n},\n" for n in range(9000))
-    last = "last,x,N/A,\udcff\n".encode(errors="replace")
-    dataset, _ = made(table(f"text,label,age,age\n{rows}".encode() + last))
-    assert len(dataset.train_labels) == 4500
-
-
 def test_plain_text():
     long = "w " * 300_000
     _, manifest = made(table(f"text,label\nNA,null\nnull,007\n007,null\n{long},007\n"))
@@ -365,12 +339,6 @@ def test_scripts():
     assert split("Cafe\u0301 x") == split("caf\u00e9 X")
     assert len(split("\u6211\u5f88\u597d")) == 3
     assert split("-- \U0001f600 !") == []
-
-
-def test_numbers():
-    for kind in (np.uint8, bool, ">i2", "f2"):
-        dataset, _ = made(arrays((DIGITS % 2).astype(kind)))
-        assert dataset.train_inputs.dtype == ("uint8" if kind is np.uint8 else "float32")
 
 
 def test_no_archives():
