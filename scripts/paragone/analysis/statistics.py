@@ -47,8 +47,8 @@ def summarize(values: pd.Series | list[float]) -> Estimate:
     if len(finite) == 1 or np.ptp(finite) == 0:
         edge = np.nan if len(finite) == 1 else median
         return Estimate(len(finite), median, edge, edge)
-    # As `scipy.stats.bootstrap`, whose import takes longer than a figure. BCa breaks down for the median of few
-    # or tied values.
+    # As `scipy.stats.bootstrap`, whose import takes longer than a figure. BCa breaks down for the median of
+    # few or tied values.
     places = np.random.default_rng(0).integers(0, len(finite), (RESAMPLES, len(finite)))
     ends = [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)]
     low, high = np.percentile(np.median(finite[places], axis=1), ends)

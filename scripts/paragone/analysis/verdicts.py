@@ -286,15 +286,15 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=missing.has_runs)
     if values.empty:
         return Finding(NOT_COMPARABLE, (("no_parity",) if quantity.hardware else ("not_finite",),))
-    summary, used = summarize(values), tuple(cell.runs["run"])
-    measured = summarized(summary, quantity.digits, quantity.unit)
+    used, shown = tuple(cell.runs["run"]), (quantity.digits, quantity.unit)
     if obstacles := quantity.obstacles(cell, row):
-        measured = replace(measured, remark=quantity.remark(cell, row))
+        measured = replace(summarized(summarize(values), *shown), remark=quantity.remark(cell, row))
         return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
     caveats = tuple(cell.caveats(row))
     if row.metric not in OUTCOMES:
+        summary = summarize(values)
         verdict, reason = _judge_count(row, summary)
-        return Finding(verdict, (reason,), measured, caveats, used)
+        return Finding(verdict, (reason,), summarized(summary, *shown), caveats, used)
     spread, committed = evidence.spreads.get(protocol.workload), NO_RUNS
     if spread and spread.fits(cell.epochs):
         committed = spread.values(row.metric, cell.epoch_of(row))
