@@ -130,19 +130,6 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
         assert spec.precision == ("float32" if spec.backend.device == "tpu" else "float64")
 
 
-PAPER = Plan("paper")
-
-
-def repeats_of(repeats: int = 6, seed: int = 0) -> list[list[str]]:
-    """The backends of each repeat of the experiment `one_device`, in the order of its schedule."""
-    config = copy.deepcopy(CONFIG)
-    config["experiments"] = {"own": {**config["experiments"]["one_device"], "repeats": repeats}}
-    specs = {spec.name: spec for spec in expand(config_of(config), "own")}
-    ordered = [specs[run] for run in schedule({"own": list(specs.values())}, seed)["own"]]
-    parts = groupby(ordered, key=lambda spec: spec.seed)
-    return [[spec.backend.name for spec in part] for _, part in parts]
-
-
 def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
     config = copy.deepcopy(CONFIG)
     config["primary"]["experiment"] = "strong_scaling"
@@ -156,22 +143,20 @@ def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
     assert {*timed} == {*plan.timed, *plan.runs, *plan.products}
 
 
-def test_repeats_take_turns_in_an_order_drawn_for_each():
-    repeats = repeats_of()
-    assert len({tuple(sorted(repeat)) for repeat in repeats}) == 1
-    assert len({tuple(repeat) for repeat in repeats}) > 3
-    assert repeats_of(repeats=3) == repeats[:3]
-    assert repeats_of(seed=1) != repeats
-
-
-def test_runs_that_are_compared_are_neighbors():
+def test_runs_that_are_compared_are_neighbors_in_an_order_drawn_for_each_repeat():
     """In each repeat the backends of a batch size, and no batch size comes back."""
-    specs = PAPER.experiments["batch_size_throughput"]
-    order = [PAPER.runs[run] for run in schedule({"own": specs}, 0)["own"]]
+    cells = {"backend": ["torch", "torch-xla", "jax"], "replicas": 1, "global_batch": [8, 16, 32]}
+    specs = {spec.name: spec for spec in runs(cells, repeats=4)}
+    order, other = (
+        [specs[run] for run in schedule({"one": [*specs.values()]}, seed)["one"]] for seed in (0, 1)
+    )
     groups = [cell for cell, _ in groupby((spec.seed, spec.global_batch) for spec in order)]
-    assert len(groups) == len(set(groups)) == 12 * len({spec.seed for spec in specs})
-    batches = [batch for seed, batch in groups if seed == 0]
-    assert batches != sorted(batches)
+    assert len(groups) == len(set(groups)) == 4 * 3
+    assert [seed for seed, _ in groupby(seed for seed, _ in groups)] == [0, 1, 2, 3]
+    repeats = {tuple(batch for seed, batch in groups if seed == one) for one in range(4)}
+    backends = {tuple(spec.backend.name for spec in order[at : at + 3]) for at in range(0, 36, 3)}
+    assert min(len(repeats), len(backends)) > 1
+    assert order != other
 
 
 @pytest.fixture(scope="module")
