@@ -249,7 +249,8 @@ def _modules(kind: str) -> list[str]:
             name: (tables.load(name).__doc__ or "").splitlines()[0] for name in tables.TABLES
         }
     else:
-        files = (ROOT / "scripts/paragone/reporting/figures").glob("[!_]*.py")
+        folder = "reporting/figures/[!_]*.py"
+        files = [*LIBRARY.glob(folder), *ROOT.glob(f"papers/*/{folder}")]
         purposes = {file.stem: purpose(file) for file in files}
     rows = [f"| `{name}` | {text} |" for name, text in sorted(purposes.items())]
     return [f"\n## Names of {kind}\n", "| name | what it shows |", "| --- | --- |", *rows]

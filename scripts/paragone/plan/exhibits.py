@@ -21,8 +21,6 @@ EXHIBITS = {
         "variants": Exhibit("speed of the variants", WITH_SPEEDS, ("baseline",)),
         "clocks": Exhibit("where the time goes", ("runs",)),
         "predictions": Exhibit("predictions", ("runs", "predictions")),
-        "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),
-        "batch_size_throughput": Exhibit("throughput by batch size", (*WITH_SPEEDS, PUBLISHED)),
         "time_to_target": Exhibit("time to target", ("runs", "epochs")),
         "scaling": Exhibit("speed-up by replicas", WITH_SPEEDS),
         "matmul": Exhibit("speed by size", ("products",)),
