@@ -145,8 +145,12 @@ def facts(runs: pd.DataFrame, preset: str) -> dict[str, str]:
         "Config": f"default and {preset}" if preset else "default",
         "Runs": ", ".join(f"{count} {state}" for state, count in states.items()),
     }
-    if period := _period(runs):
-        rows["Measured"] = period
+    starts = _starts(runs)
+    if len(starts):
+        rows["Measured"] = (
+            f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, in which the runs took "
+            f"{duration(runs['end_to_end_seconds'].sum())}"
+        )
     software = runs["software"].dropna().str.split("; ").explode()
     rows["Software"] = ", ".join(sorted(set(software)))
     commits = runs["commit"].dropna().unique()
@@ -159,15 +163,8 @@ def synthetic(runs: pd.DataFrame) -> str:
     return SYNTHETIC if grouping.holds_synthetic(runs) else ""
 
 
-def _period(runs: pd.DataFrame) -> str:
-    """Return when the first and the last run started, and how long all runs took; empty if none started."""
-    starts = pd.to_datetime(runs["started"].dropna(), format="ISO8601", utc=True)
-    if starts.empty:
-        return ""
-    return (
-        f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, "
-        f"in which the runs took {duration(runs['end_to_end_seconds'].sum())}"
-    )
+def _starts(runs: pd.DataFrame) -> pd.Series:
+    return pd.to_datetime(runs["started"].dropna(), format="ISO8601", utc=True)
 
 
 def duration(seconds: float) -> str:
@@ -183,8 +180,7 @@ def headline(runs: pd.DataFrame) -> str:
     """Return machine, day, and how many runs or contests there are, in one line."""
     names = dict.fromkeys(runs["machine_name"].dropna())
     machines = "; ".join(re.sub(r"^\S+: | \[\w+\]$", "", name) for name in names) or "no machine"
-    starts = pd.to_datetime(runs["started"].dropna(), format="ISO8601", utc=True)
-    days = dict.fromkeys(f"{start.day} {start:%B %Y}" for start in sorted(starts))
+    days = dict.fromkeys(f"{start.day} {start:%B %Y}" for start in sorted(_starts(runs)))
     if "contest" in runs:
         held = runs.drop_duplicates(["run", "contest"])["contest_seconds"]
         what = f"{len(held)} contest{'' if len(held) == 1 else 's'}, {duration(held.sum())}"

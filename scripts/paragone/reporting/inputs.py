@@ -18,15 +18,6 @@ from paragone.config.numbers import SPREAD, Published, numbers_of
 from paragone.config.papers import read_paper
 from paragone.config.schema import Margin
 
-# Kinds of files that a figure or table may read.
-FILES = {
-    "runs": "runs.parquet: one row per run, of one experiment or of several",
-    "epochs": "epochs.parquet: one row per epoch, of one experiment or of several",
-    "rounds": "rounds.parquet: one row per window of the contests of an experiment",
-    "predictions": "predictions.npz of each run",
-    "products": "matmul.parquet: one row per timed product",
-}
-
 
 class Shown(Job, kw_only=True, dict=True):
     """How backends are shown: the label and the color of each, and the one that others are compared with."""
@@ -39,7 +30,8 @@ class Shown(Job, kw_only=True, dict=True):
 class Inputs(Shown, kw_only=True):
     """What one figure or table is made from.
 
-    `files` by kind (`FILES`); `labels` and `palette` by backend; `settings` are values of the config.
+    `files` by kind: runs, epochs and rounds (windows of contests) of an experiment, predictions of its runs,
+    products of matrices. `labels` and `palette` by backend; `settings` are values of the config.
     `published`: the experiment whose numbers in the folder `paper` to compare with, empty if there is none,
     and `margins` by metric: the differences that do not matter.
     """
@@ -98,7 +90,7 @@ class Inputs(Shown, kw_only=True):
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
-            raise UserError(f"{name}: missing in what it reads; {FILES[name]}")
+            raise UserError(f"{name}: missing in what it reads; declare it in `reads`")
         return self.files[name]
 
     def _table(self, kind: str) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Losses and the quality metric by epoch: one curve per series, variants of the workload side by side."""
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,6 @@ from matplotlib.ticker import MaxNLocator
 from paragone.analysis import grouping
 from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import summarize
-from paragone.config.numbers import Row
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import noun
@@ -31,66 +31,49 @@ def points(inputs: Inputs) -> pd.DataFrame:
     the training loss and the quality of the task in the test, in the workload's `unit`; also the test loss,
     if the sources print it by epoch.
     """
-    drawn = {series.workload: _metrics(series.runs) for series in inputs.series}
-    published = _published(inputs, drawn)
+    protocols = inputs.numbers.protocols
+    drawn = {
+        series.workload: [
+            "train_loss",
+            *(f"test_{name}" for name in series.runs["quality"].dropna()),
+        ]
+        for series in inputs.series
+    }
+    by_epoch = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
+    published = [(row, protocols[row.system].workload) for row in by_epoch]
+    published = [(row, workload) for row, workload in published if workload in drawn]
     if len({row.epoch for row, _ in published if row.metric == "test_loss"}) > 1:
         drawn = {name: ["train_loss", "test_loss", *metrics[1:]] for name, metrics in drawn.items()}
-    parts = [
-        part
+    rows = [
+        row
         for series in inputs.series
         for metric in dict.fromkeys(drawn[series.workload])
-        for part in _measured(series, inputs.epochs, metric)
+        for row in _measured(series, inputs.epochs, metric)
     ]
-    rows = [
+    rows += [
         {"workload": workload, "series": row.system, "metric": row.metric, "epoch": row.epoch}
         | {"value": row.number, "runs": row.printed, "kind": "published"}
         for row, workload in published
         if row.metric in drawn[workload]
     ]
-    filled = [part for part in [*parts, pd.DataFrame(rows)] if len(part)]
-    return pd.concat(filled, ignore_index=True).reindex(columns=COLUMNS)
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _metrics(runs: pd.DataFrame) -> list[str]:
-    """Return the metrics of a workload that are drawn: its training loss, and its quality in the test."""
-    return ["train_loss", *(f"test_{name}" for name in runs["quality"].dropna().unique())]
-
-
-def _unit(runs: pd.DataFrame, metric: str) -> str:
-    """Return the unit of a metric of a workload."""
-    name, task = metric.partition("_")[2], runs["task"].dropna()
-    return KINDS[task.iloc[0]].unit if name == "loss" and len(task) else METRICS[name].unit
-
-
-def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
-    """Return the medians of the completed runs, and each run that stopped."""
-    completed = epochs["run"].isin(series.measured["run"])
-    rows = [
-        {"epoch": epoch, **vars(summarize(part[metric])), "runs": " ".join(sorted(part["run"]))}
-        for epoch, part in epochs[completed].groupby("epoch")
-    ]
-    median = pd.DataFrame(rows, columns=["epoch", "n", "median", "low", "high", "runs"])
-    median = median.rename(columns={"median": "value"})
-    stopped = epochs[epochs["run"].isin(series.runs["run"]) & ~completed]
-    stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
+def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
+    """Yield the medians of the completed runs, then the epochs of those that stopped."""
+    name, task = metric.partition("_")[2], series.runs["task"].dropna()
+    unit = KINDS[task.iloc[0]].unit if name == "loss" and len(task) else METRICS[name].unit
     shared = {"workload": series.workload, "series": series.label, "backend": series.backend}
-    shared |= {"metric": metric, "unit": _unit(series.runs, metric)}
-    return [median.assign(kind="median", **shared), stopped.assign(n=1, kind="stopped", **shared)]
-
-
-def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, str]]:
-    """Return the published values by epoch, each with the measured workload that it is drawn with.
-
-    `drawn`: metrics by workload.
-    """
-    protocols = inputs.numbers.protocols
-    rows = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
-    pairs = [(row, protocols[row.system].workload) for row in rows]
-    return [
-        (row, workload)
-        for row, workload in pairs
-        if workload in drawn and row.metric in ("test_loss", *drawn[workload])
-    ]
+    shared |= {"metric": metric, "unit": unit}
+    epochs = epochs[epochs["run"].isin(series.runs["run"])]
+    completed = epochs["run"].isin(series.measured["run"])
+    for epoch, part in epochs[completed].groupby("epoch"):
+        summary = vars(summarize(part[metric]))
+        median = {"kind": "median", "value": summary.pop("median"), **summary}
+        yield {**shared, "epoch": epoch, **median, "runs": " ".join(sorted(part["run"]))}
+    for row in epochs[~completed].to_dict("records"):
+        stopped = {"kind": "stopped", "value": row[metric], "n": 1}
+        yield {**shared, "epoch": row["epoch"], **stopped, "runs": row["run"]}
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -63,13 +63,9 @@ def _of_batch(label: str, cell: Series, last: pd.Series) -> list[dict]:
     ]
     proven = tried["parity"] == "passed"
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
-    # The time of a run is in (last miss, first hit], so the median of times is between the medians.
-    misses = tried["target_last_miss_seconds"].where(hits, tried["run"].map(last))
     median = {
         **facts,
         "kind": "median",
-        "last_miss": misses.astype(float)[proven].median(),
-        "first_hit": times.median,
         "value": times.median,
         "low": times.low,
         "high": times.high,
