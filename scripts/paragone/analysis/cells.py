@@ -167,9 +167,8 @@ class Quantity:
         """Return which value was measured, if it is not that of the published epoch; empty if it is."""
         if self._short(cell, row):
             return ("at_epoch", cell.reached)
-        if self is QUANTITIES["epoch_time"] and _extrapolated(cell, row):
-            return ("extrapolated",)
-        return ()
+        extrapolated = row.epoch is None and not cell.whole_epochs()
+        return ("extrapolated",) if row.metric == "epoch_time" and extrapolated else ()
 
     def obstacles(self, cell: Counterpart, row: Row) -> list[Reason]:
         """Return why the value cannot be compared with the published one; empty if it can."""
@@ -222,10 +221,6 @@ def _epoch_time(cell: Counterpart, row: Row) -> pd.Series:
     if row.epoch is not None:
         return cell.at(row)["train_seconds"]
     return epoch_seconds(cell)
-
-
-def _extrapolated(cell: Counterpart, row: Row) -> bool:
-    return row.epoch is None and not cell.whole_epochs()
 
 
 QUANTITIES = {

@@ -51,16 +51,17 @@ class Breach:
 
 
 @dataclass(frozen=True)
-class Violation:
+class Violation(Breach):
     """What breaks a rule in which record of an experiment."""
 
     experiment: str
-    rule: str
-    severity: str
     run: str
     file: str
-    where: str
-    value: str
+
+    @property
+    def severity(self) -> str:
+        """The severity of the rule."""
+        return table()[self.rule].severity
 
 
 @cache
@@ -326,19 +327,11 @@ def find(experiment: str, records: Mapping[Path, Record], parity: Parity) -> lis
         else:
             breaches = [*of_contests(record)]
         pairs += [(path, breach) for breach in breaches]
-    order = [*table()]
     violations = [
-        Violation(
-            experiment,
-            breach.rule,
-            table()[breach.rule].severity,
-            path.parent.name,
-            str(path),
-            breach.where,
-            breach.value,
-        )
+        Violation(**vars(breach), experiment=experiment, run=path.parent.name, file=str(path))
         for path, breach in pairs
     ]
+    order = [*table()]
     return sorted(
         violations, key=lambda row: (order.index(row.rule), row.run, row.where, row.value)
     )

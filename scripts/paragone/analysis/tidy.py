@@ -41,8 +41,8 @@ def of_experiment(
     """
     records = {path: record.read(path) for path in runs}
     held = {path: record.read_contests(path) for path in questions}
-    names = {path: measured.run for path, measured in records.items()}
-    for path, name in {**names, **{path: held[path].question for path in held}}.items():
+    runs_of = {path: measured.run for path, measured in records.items()}
+    for path, name in {**runs_of, **{path: held[path].question for path in held}}.items():
         if path.parent.name != name:
             raise UserError(f"{path}: the record of {name}; delete this folder and run again")
     verdicts = measurements.read_parity(parity)
@@ -52,8 +52,9 @@ def of_experiment(
     of_runs, of_epochs = tables(
         [*records.values()], experiment, verdicts, products, violations, rounds, flop
     )
-    fields = Violation.__dataclass_fields__
-    broken = pd.DataFrame([vars(violation) for violation in violations], columns=[*fields])
+    names = ["experiment", "rule", "severity", "run", "file", "where", "value"]
+    rows = [[getattr(violation, name) for name in names] for violation in violations]
+    broken = pd.DataFrame(rows, columns=names)
     return {"runs": of_runs, "epochs": of_epochs, "rounds": rounds, "compliance": broken}
 
 
