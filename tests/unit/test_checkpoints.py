@@ -53,15 +53,16 @@ def test_the_newest_two_are_kept_and_the_last_is_taken_by_the_next_process(tmp_p
     assert (saved.folder / "state").read_text() == "10"
 
 
-def test_a_write_that_fails_leaves_the_checkpoint_before(checkpoints):
-    """A full memory of the device, say, which is no full disk; random kills: tests/nightly/."""
+@pytest.mark.parametrize("error", [RuntimeError("CUDA out of memory"), KeyboardInterrupt()])
+def test_a_write_that_ends_early_leaves_the_checkpoint_before(checkpoints, error):
+    """A full memory of the device is no full disk. Random kills: tests/nightly/."""
 
-    def full(folder):
+    def half(folder):
         (folder / "half").write_text("half")
-        raise RuntimeError("CUDA out of memory")
+        raise error
 
-    with pytest.raises(RuntimeError, match="out of memory"):
-        checkpoints.save(2, full, {})
+    with pytest.raises(type(error)):
+        checkpoints.save(2, half, {})
     assert checkpoints.last(dict).epoch == 1
     checkpoints.save(2, write("second"), {})
     assert not list(checkpoints.last(dict).folder.glob("half"))
