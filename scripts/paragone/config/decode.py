@@ -49,7 +49,7 @@ def _check_yaml(value: Any, path: str) -> None:
     """Raise `UserError` for names that YAML reads as something else, for numbers that are not finite, and for
     halves of characters, such as "\\ud800"."""
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise UserError(f"{path}: {_shown(value)} has half of a character; write the whole one")
+        raise UserError(f"{path}: {ascii(value)} has half of a character; write the whole one")
     if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{path}: {value} is not a finite number; write one that is")
     for key, inner in value.items() if isinstance(value, dict) else ():
@@ -122,7 +122,7 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
         choice for option in options if get_origin(option) is Literal for choice in get_args(option)
     ]
     if allowed and not isinstance(value, list | dict):
-        return f"{_shown(value)} is not one of {', '.join(map(json.dumps, allowed))}"
+        return f"{_shown(value)} is not one of {', '.join(map(_shown, allowed))}"
     if str in options and not isinstance(value, list | dict | str):
         return f"YAML reads {_shown(value)}, which is no text; write it in quotes"
     if float in options and type(value) is int:  # of an integer the bound is another
@@ -161,7 +161,7 @@ def _number_in(text: str) -> str:
 
 def _shown(value: Any) -> str:
     """A value as YAML or JSON has it, shortened."""
-    text = json.dumps(value, default=str)
+    text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
