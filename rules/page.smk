@@ -51,7 +51,7 @@ use rule page as page_so_far with:
         "<results>/logs/so_far.log",
     priority: 1
     params:
-        job=lambda _: document(so_far=True, **PLAN.page(workflow.configfiles)),
+        job=lambda _: document(so_far=PLAN.primary, **PLAN.page(workflow.configfiles)),
     message:
         "Writing the page of the primary question"
 

@@ -96,7 +96,7 @@ class PageJob(Shown, kw_only=True):
 
     `outline`: the sections in order. `captions`: rules/report/. `preset`: what the config was overlaid with.
     `left_out`: sentences on what was not asked for. `papers`: folders of those that it cites. `so_far`: of a
-    workflow that still runs; the sections that are finished.
+    workflow that still runs, the section that is finished.
     """
 
     results: Path
@@ -105,40 +105,27 @@ class PageJob(Shown, kw_only=True):
     preset: str = ""
     left_out: tuple[str, ...] = ()
     papers: tuple[Path, ...] = ()
-    so_far: bool = False
+    so_far: str = ""
     page: Path
 
 
 def read(job: PageJob) -> Results:
-    """Read results; of a workflow that still runs, those of sections whose files are all there.
+    """Read results; of a workflow that still runs, those of the section that is finished.
 
-    Raises `UserError` if a file of finished results is missing, and where no experiment is finished so far.
+    Raises `UserError` if a file of them is missing.
     """
     folder = job.results
-    finished = [entry for entry in job.outline if not job.so_far or _is_finished(entry, folder)]
-    sections = [_section(entry, folder, job.captions) for entry in finished]
+    entries = [entry for entry in job.outline if job.so_far in ("", entry.name)]
+    sections = [_section(entry, folder, job.captions) for entry in entries]
     if not job.so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    places = [folder / "tables" / entry.name for entry in finished]
-    files = [path / name for path in places for name in answers.FILES.values()]
+    files = [folder / "tables" / job.so_far / name for name in answers.FILES.values()]
     files = [path for path in files if path.exists()]
-    runs = [tidy.read(path) for path in files if path.name == answers.FILES["runs"]]
-    if not runs:
-        raise UserError(f"{folder}: no experiment is finished yet")
-    titles = {entry.name: entry.title for entry in finished}
-    questions = answers.from_tables(titles, files, job.labels, job.baseline, job.left_out)
-    to_come = [entry.title for entry in job.outline if entry not in finished]
-    return Results(questions, sections, tidy.merge(runs), to_come)
-
-
-def _is_finished(entry: Entry, folder: Path) -> bool:
-    written_last = {"figures": "csv", "tables": "json"}
-    return all(
-        (folder / kind / entry.name / f"{name}.{suffix}").exists()
-        for kind, suffix in written_last.items()
-        for name in getattr(entry, kind)
-    )
+    titles = {entry.name: entry.title for entry in job.outline}
+    shown = {job.so_far: titles.pop(job.so_far)}
+    questions = answers.from_tables(shown, files, job.labels, job.baseline, job.left_out)
+    return Results(questions, sections, tidy.read(files[0]), [*titles.values()])
 
 
 def _section(entry: Entry, results: Path, captions: Path) -> Section:

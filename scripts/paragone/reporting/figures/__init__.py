@@ -34,9 +34,7 @@ def write(
     """Draw a figure into a folder, in a file per suffix, and save its points as CSV."""
     figure = load(name)
     points = figure.points(inputs)
-    columns = points.select_dtypes(["object", "string"]).to_numpy().ravel()
-    texts = (text for text in columns if isinstance(text, str))
-    style.use_fonts_for([inputs.title, *inputs.labels.values(), *texts])
-    style.save(figure.draw(points, inputs), [folder / f"{name}{suffix}" for suffix in suffixes])
     shown = points.loc[:, ~points.columns.str.startswith("_")]
+    style.use_fonts_for([inputs.title, *inputs.labels.values(), shown.to_csv()])
+    style.save(figure.draw(points, inputs), [folder / f"{name}{suffix}" for suffix in suffixes])
     tidy.write(shown, folder / f"{name}.csv")
