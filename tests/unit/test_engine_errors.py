@@ -7,9 +7,6 @@ import torch
 from workspace import ROOT, call, make_spec
 
 from paragone.base.errors import (
-    Unavailable,
-    first_line,
-    reason_of,
     says_memory_is_full,
 )
 from paragone.engines.torch import Torch
@@ -36,17 +33,6 @@ def test_every_allocators_words_mean_a_full_memory_and_others_do_not(message):
     assert says_memory_is_full(message) is full
     assert Torch().out_of_memory(RuntimeError(message)) is full
     assert not Torch().unsupported(RuntimeError(message))
-
-
-@pytest.mark.parametrize(
-    ("error", "line", "reason"),
-    [
-        (AssertionError(), "AssertionError", "AssertionError"),
-        (Unavailable("no such device"), "no such device", "no such device"),
-    ],
-)
-def test_a_reason_is_one_line_that_says_something(error, line, reason):
-    assert (first_line(error), reason_of(error)) == (line, reason)
 
 
 def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_no_other_probe(
