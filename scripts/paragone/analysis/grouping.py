@@ -5,7 +5,7 @@ or of real and synthetic data, are never pooled. What runs of a series lack is s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -107,16 +107,47 @@ class Series:
 
 
 def series_of(
-    runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
+    runs: pd.DataFrame,
+    labels: dict[str, str],
+    rounds: pd.DataFrame | None = None,
+    keys: Sequence[str] = (*CELL, *SETTING),
 ) -> list[Series]:
     """Return the series of an experiment's runs, in the order of `labels`, then of backend name.
 
-    `rounds`: the table that has their windows in contests. Runs of a series differ only by seed. A label is
-    that of the backend, followed by whatever distinguishes its series, and by the replicas if they differ
-    within the experiment. A run that stopped before it read its data is counted with the edition of the
-    others if they share one.
+    `rounds`: the table that has their windows in contests. Runs of a series are equal in `keys`, so that they
+    differ only by seed. A label is that of the backend, followed by whatever distinguishes its series, and by
+    the replicas if they differ within the experiment. A run that stopped before it read its data is counted
+    with the edition of the others if they share one.
     """
-    return _grouped(runs, labels, [*CELL, *SETTING], rounds)
+    runs = _filled(runs)
+    windows = None if rounds is None else _filled(rounds)
+    order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
+    groups = [part for _, part in runs.groupby([*keys], sort=True, dropna=False)]
+    groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
+    able = [key for key in keys if key not in ("backend", *_USUAL)]
+    counts = runs.groupby("backend", dropna=False)[able].nunique(dropna=False).max()
+    shown = [key for key in able if counts[key] > 1]
+    if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
+        shown.insert(0, "replicas")
+    variants = _variants(runs["workload"])
+    numbers: dict[tuple[str, str], int] = {}
+    result = []
+    for part in groups:
+        first = part.iloc[0]
+        cell = first["backend"], first["workload"]
+        number = numbers.setdefault(cell, 0)
+        numbers[cell] += 1
+        variant = variants[first["workload"]] if "workload" in shown else ""
+        details = [_detail(key, first) for key in shown if key != "workload"]
+        details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
+        name = labels.get(first["backend"], first["backend"])
+        label = _with(name, [variant, *details] if variant else details)
+        tables = [part.reset_index(drop=True)]
+        if windows is not None:
+            mask = windows[[*keys]].astype(str).eq(first[[*keys]].astype(str)).all(axis=1)
+            tables.append(windows[mask].reset_index(drop=True))
+        result.append(Series(label, _with(name, details), *cell, number, *tables))
+    return result
 
 
 def by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -140,46 +171,9 @@ def sweeps_of(
     Its runs differ in batch, and in replicas and workload unless these are kept `apart`: select a cell
     before computing a median. `workload` is that of the first run.
     """
-    sweeps = _grouped(runs, labels, [*apart, "backend", *SETTING], rounds)
+    sweeps = series_of(runs, labels, rounds, [*apart, "backend", *SETTING])
     cells = series_of(runs, labels, rounds)
     return cells if len(cells) == len(sweeps) else sweeps  # a sweep of one cell is named after it
-
-
-def _grouped(
-    runs: pd.DataFrame,
-    labels: dict[str, str],
-    keys: list[str],
-    rounds: pd.DataFrame | None,
-) -> list[Series]:
-    runs = _filled(runs)
-    windows = None if rounds is None else _filled(rounds)
-    order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
-    groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
-    groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
-    able = [key for key in keys if key not in ("backend", *_USUAL)]
-    counts = runs.groupby("backend", dropna=False)[able].nunique(dropna=False).max()
-    shown = [key for key in able if counts[key] > 1]
-    if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
-        shown.insert(0, "replicas")
-    variants = _variants(runs["workload"])
-    numbers: dict[tuple[str, str], int] = {}
-    result = []
-    for part in groups:
-        first = part.iloc[0]
-        cell = first["backend"], first["workload"]
-        number = numbers.setdefault(cell, 0)
-        numbers[cell] += 1
-        variant = variants[first["workload"]] if "workload" in shown else ""
-        details = [_detail(key, first) for key in shown if key != "workload"]
-        details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
-        name = labels.get(first["backend"], first["backend"])
-        label = _with(name, [variant, *details] if variant else details)
-        tables = [part.reset_index(drop=True)]
-        if windows is not None:
-            mask = windows[keys].astype(str).eq(first[keys].astype(str)).all(axis=1)
-            tables.append(windows[mask].reset_index(drop=True))
-        result.append(Series(label, _with(name, details), *cell, number, *tables))
-    return result
 
 
 def _filled(rows: pd.DataFrame) -> pd.DataFrame:

@@ -202,9 +202,8 @@ def _published_run(
         )
         line.findings[line.judge] = line.finding
     judge_label = able[0][0].judge if able else final[0].judge
-    run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers))
-    if able:
-        run = replace(run, curve=_curve(system, lines, evidence))
+    curve = _curve(system, lines, evidence)
+    run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers), curve)
     second = protocol.second_workload
     if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
         claims = [number.claim for number in numbers]
