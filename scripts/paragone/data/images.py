@@ -23,11 +23,14 @@ Image.MAX_IMAGE_PIXELS = None  # `decoded` refuses too many pixels, with a messa
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
-    """Resize (height, width, channels) uint8 to (size, size, channels), bilinear, without proportions.
+    """Resize (height, width, channels) to (size, size, channels), bilinear, without proportions.
 
-    Rounding changes the floats that published programs use by half a gray level at most.
+    Bytes stay bytes, which changes the floats that published programs use by half a gray level at most. Other
+    numbers become float32.
     """
     values = tf.image.resize(image, [size, size])
+    if image.dtype != np.uint8:
+        return values
     return tf.cast(tf.round(tf.clip_by_value(values, 0, 255)), tf.uint8)
 
 

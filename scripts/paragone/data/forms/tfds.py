@@ -274,11 +274,6 @@ class _Reader:
         dtype = np.uint8 if feature.np_dtype == np.uint8 else np.float32
         if size is None or (height, width) == (size, size):
             return feature.shape, dtype, None
-        if dtype != np.uint8:
-            raise UserError(
-                f"{self._where}.size: the images of {self._builder.name} are {np.dtype(feature.np_dtype)}, "
-                "and only bytes are resized; leave size out"
-            )
         return (size, size, channels), dtype, partial(resized, size=size)
 
     def _batches(
