@@ -168,32 +168,29 @@ def test_machines_editions_and_batches_are_never_pooled():
     assert sum("SYNTHETIC" in one.label for one in series_of(runs, {})) == 1
 
 
-def test_precisions_are_series_of_their_own_and_compared():
+def test_precisions_and_tunings_are_series_of_their_own_and_compared_with_their_like():
     made = [make_record("torch", seed=seed) for seed in (0, 1)]
-    mixed = make_record("torch", seed=0, precision="bfloat16")
-    runs, _ = tidy.tables(typed([*made, mixed]), "one", {})
-    series = series_of(runs, {"torch": "PyTorch"})
-    assert [one.label for one in series] == ["PyTorch (bfloat16)", "PyTorch"]
-    assert [len(one.runs) for one in series] == [1, 2]
-    compared = differences(runs, {"torch": "PyTorch"})[["first", "second"]].drop_duplicates()
-    assert compared.to_numpy().tolist() == [["PyTorch (bfloat16)", "PyTorch"]]
-
-
-def test_variants_are_compared_within_a_tuning_and_each_with_itself():
-    made = [
-        make_record(backend, tuning=tuning)
-        for backend in ("torch", "torch-xla")
-        for tuning in (None, TUNED)
-    ]
+    made += [make_record("torch", precision="bfloat16"), make_record("torch-xla")]
+    made += [make_record(backend, tuning=TUNED) for backend in ("torch", "torch-xla")]
+    labels = {"torch": "PyTorch", "torch-xla": "XLA"}
     runs, _ = tidy.tables(typed(made), "one", {})
-    found = differences(runs, {"torch": "PyTorch", "torch-xla": "XLA"})
-    pairs = found[["tuning", "first", "second"]].drop_duplicates().to_numpy().tolist()
-    assert pairs == [
-        ["both", "PyTorch", "PyTorch (tuned)"],
-        ["as-installed", "PyTorch", "XLA"],
-        ["tuned", "PyTorch (tuned)", "XLA (tuned)"],
-        ["both", "XLA", "XLA (tuned)"],
-    ]
+    series = {one.label: len(one.runs) for one in series_of(runs, labels)}
+    assert series == {
+        "PyTorch (bfloat16)": 1,
+        "PyTorch": 2,
+        "PyTorch (tuned)": 1,
+        "XLA": 1,
+        "XLA (tuned)": 1,
+    }
+    found = differences(runs, labels)[["tuning", "first", "second"]].drop_duplicates()
+    assert {tuple(pair) for pair in found.to_numpy()} == {
+        ("both", "PyTorch", "PyTorch (tuned)"),
+        ("as-installed", "PyTorch (bfloat16)", "PyTorch"),
+        ("as-installed", "PyTorch (bfloat16)", "XLA"),
+        ("as-installed", "PyTorch", "XLA"),
+        ("tuned", "PyTorch (tuned)", "XLA (tuned)"),
+        ("both", "XLA", "XLA (tuned)"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -193,14 +193,6 @@ def test_long_epoch_reports_itself(capsys, monkeypatch):
 # Time to target: the first of `patience` evaluations in a row at or above an accuracy
 
 
-def target(accuracies: list[float], patience: int = 2) -> tuple[float, float] | None:
-    """The time to target of test accuracies of epochs that take 10 seconds each."""
-    (made,) = typed([make_record(epochs=6, target=0.8, patience=patience)])
-    pairs = zip(made.epochs, accuracies, strict=False)
-    epochs = [replace(row, test_accuracy=found, train_seconds=10.0) for row, found in pairs]
-    return time_to_target(replace(made, epochs=epochs))
-
-
 @pytest.mark.parametrize(
     ("accuracies", "patience", "interval"),
     [
@@ -214,7 +206,10 @@ def target(accuracies: list[float], patience: int = 2) -> tuple[float, float] | 
     ],
 )
 def test_time_to_target(accuracies, patience, interval):
-    assert target(accuracies, patience) == interval
+    (made,) = typed([make_record(epochs=6, target=0.8, patience=patience)])
+    pairs = zip(made.epochs, accuracies, strict=False)
+    epochs = [replace(row, test_accuracy=score, train_seconds=10.0) for row, score in pairs]
+    assert time_to_target(replace(made, epochs=epochs)) == interval
 
 
 def test_the_speed_of_epochs_leaves_out_the_first_of_each_process():
