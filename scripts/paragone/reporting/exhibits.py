@@ -11,26 +11,10 @@ import msgspec
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import BETTER, EQUAL, PARTLY, UNDECIDED
-from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import answers
-from paragone.reporting.answers import NOT_RUN
 from paragone.reporting.inputs import Shown
-
-# Verdicts have a color and a sign, by classes of the page's style sheet; the others are `none`.
-_CLASSES = {
-    BETTER: "good",
-    EQUAL: "equal",
-    HOLDS: "good",
-    CONSISTENT: "equal weak",
-    DIFFERS: "bad",
-    AT_CHANCE: "bad",
-    UNDECIDED: "open",
-    PARTLY: "open",
-    NOT_RUN: "bad",
-}
 
 
 @dataclass(frozen=True)
@@ -165,8 +149,3 @@ def caption_text(path: Path) -> str:
     """Return a caption as plain text, with an empty line between paragraphs."""
     text: str = docutils.core.publish_doctree(_text(path)).astext()
     return "\n\n".join(part.replace("\n", " ") for part in text.split("\n\n"))
-
-
-def verdict_class(outcome: str) -> str:
-    """Return the classes of a verdict: good, bad, open, equal, equal and weak, or none."""
-    return _CLASSES.get(outcome, "none")

@@ -22,10 +22,12 @@ from markupsafe import Markup
 from msgspec.structs import asdict, replace
 
 from paragone.analysis import grouping
+from paragone.analysis.pairwise import BETTER, EQUAL, PARTLY, UNDECIDED
+from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS
 from paragone.base.atomic_files import write_text
 from paragone.records import record, run_metrics
 from paragone.reporting import exhibits, footnotes, sentences
-from paragone.reporting.answers import BEST, OPEN, Picture, PublishedNumber
+from paragone.reporting.answers import BEST, NOT_RUN, OPEN, Picture, PublishedNumber
 from paragone.reporting.exhibits import Figure, PageJob, Results
 
 _LOG_LINES = 25  # shown of the end of a log
@@ -53,6 +55,19 @@ _PAGE_COLORS = {
     "#d9d9d9": "var(--line)",
     "#ffffff": "var(--paper)",
     "#b00020": "var(--bad)",
+}
+
+# Verdicts have a color and a sign, by classes of the page's style sheet; the others are `none`.
+_CLASSES = {
+    BETTER: "good",
+    EQUAL: "equal",
+    HOLDS: "good",
+    CONSISTENT: "equal weak",
+    DIFFERS: "bad",
+    AT_CHANCE: "bad",
+    UNDECIDED: "open",
+    PARTLY: "open",
+    NOT_RUN: "bad",
 }
 
 
@@ -92,7 +107,7 @@ def _templates(job: PageJob) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {
-        "verdict_class": exhibits.verdict_class,
+        "verdict_class": lambda outcome: _CLASSES.get(outcome, "none"),
         "noun": sentences.noun,
         "color": partial(_color, job=job),
     }
