@@ -120,7 +120,7 @@ def test_the_answers_name_the_first_question_and_what_was_not_run(smoke, results
     # The last thing on the terminal, and the first: speeds, by one contest, which decides nothing.
     assert smoke.output.index(first) < smoke.output.index(text)
     assert "undecided" in first
-    assert PLAN.sections[PLAN.primary]["title"] in text
+    assert PLAN.sections[PLAN.primary].title in text
     (*_, opened) = read(results / "answers.json")
     named = {one.experiment for one in opened.answers if "device not available" in one.text}
     absent = {spec.name for spec in PLAN.unavailable}
