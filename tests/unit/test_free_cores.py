@@ -1,11 +1,9 @@
 """Runs side by side on one host take different cores, as long as there are some."""
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import psutil
 import pytest
@@ -13,13 +11,10 @@ from workspace import environment, make_spec, train_command, waiting
 
 from paragone.machine.limits import free_cores
 
-pytestmark = [
-    pytest.mark.alone,  # cores are of the host: runs of other tests hold some
-    pytest.mark.skipif(
-        len(os.sched_getaffinity(0)) < 2,
-        reason="runs side by side need two cores: give this process two",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2,
+    reason="runs side by side need two cores: give this process two",
+)
 CORES = sorted(os.sched_getaffinity(0))[:2]
 HOLDER = """
 from paragone.machine.limits import free_cores
@@ -30,39 +25,26 @@ with free_cores(1) as cores:
 
 
 @pytest.fixture(autouse=True)
-def two_cores() -> Iterator[None]:
-    """This process and those that it starts have two cores."""
+def two_cores(tmp_path, monkeypatch) -> Iterator[None]:
+    """This process and those that it starts have two cores, which no run of another test holds."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, CORES)
     yield
     os.sched_setaffinity(0, before)
 
 
-@contextmanager
-def holder() -> Iterator[tuple[int, subprocess.Popen]]:
-    """Another process that holds a core: which, and the process."""
-    with waiting(HOLDER) as process:
-        yield int(process.stdout.readline()), process
-        process.kill()
-
-
 def test_one_after_the_other_and_shared_where_none_is_left():
-    with holder() as (first, _):
-        assert first == CORES[0]
+    with waiting(HOLDER) as process:
+        assert int(process.stdout.readline()) == CORES[0]
         with free_cores(1) as second:
             assert second == [CORES[1]]
             with free_cores(2) as shared:
                 assert shared == CORES
         with free_cores(2) as both:
             assert both == [CORES[1], CORES[0]]  # the free one first
-
-
-def test_a_core_is_free_again_after_its_holder_is_killed():
-    with holder() as (first, process):
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        with free_cores(1) as cores:
-            assert cores == [first] == CORES[:1]
+        process.kill()
 
 
 def test_the_launcher_leaves_a_core_that_is_held_to_its_holder(small, tmp_path):
