@@ -10,10 +10,11 @@ from sklearn.metrics import f1_score
 from workspace import make_spec, refusing
 
 from paragone.config.run_spec import Spec, Target
-from paragone.tasks import CLASSIFICATION, KINDS, METRICS, MULTI_LABEL, Task, check_outputs
+from paragone.tasks import CLASSIFICATION, KINDS, METRICS, Task, check_outputs
 from paragone.tasks.reference import counts, guessed, losses, scores, weights
 
 REGRESSION, LANGUAGE = Task(name="regression"), Task(name="language-modeling")
+MULTI_LABEL = Task(name="multi-label")
 
 
 def test_metrics_follow_from_loss_and_score():

@@ -167,7 +167,7 @@ class Task(Block, frozen=True, kw_only=True):
 
 
 MOST_NATS = 700.0  # of which exp is finite
-CLASSIFICATION, MULTI_LABEL = Task(name="classification"), Task(name="multi-label")
+CLASSIFICATION = Task(name="classification")
 
 
 def check_outputs(task: Task, outputs: Sequence[int | None], targets: Sequence[int | None]) -> None:
