@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import pypdf
 import pytest
 from draw_figures import FIGURES, FORMATS, Drawing, texts_of
 from make_contests import windows
@@ -53,6 +54,15 @@ def test_three_formats_at_column_width(everything, figure):
     assert pdf.startswith(b"%PDF")
     assert b"CreationDate" not in pdf
     assert b"/Type3" not in pdf  # fonts are embedded as TrueType
+
+
+def test_a_pdf_file_has_the_legend_and_neither_title_nor_notes(everything):
+    (path,), _ = everything.draw("clocks", suffixes=("pdf",))
+    (page,) = pypdf.PdfReader(path).pages
+    heights: dict[str, float] = {}
+    page.extract_text(visitor_text=lambda text, cm, *_: heights.setdefault(text.strip(), cm[5]))
+    assert page.mediabox.bottom < heights["compilation"] < page.mediabox.top
+    assert not [text for text in heights if text.startswith(("A title", "Each bar"))]
 
 
 def test_an_unknown_figure_or_format_and_a_missing_input_are_named_and_nothing_is_written(tmp_path):

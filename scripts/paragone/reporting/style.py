@@ -166,7 +166,7 @@ class Frame(Figure):
         foot.set_y(_MARGIN / whole)
         for part, depth in zip(parts, depths, strict=True):
             if isinstance(part, Legend):
-                part.set_bbox_to_anchor((left, top))
+                part.set_bbox_to_anchor((left, top), self.transFigure)
             else:
                 part.set_y(top)
             top -= depth / whole
