@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -97,13 +96,6 @@ def mirror() -> Path:
     )
 
 
-def fashion_and_a_copy(folder: Path) -> None:
-    """Fashion-MNIST fetched and serialized, and in copy/ the same, which no test adds data sets to."""
-    prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
-    for name in ("results", "data"):
-        shutil.copytree(folder / name, folder / "copy" / name)
-
-
 @pytest.fixture(scope="session")
 def fashion(tmp_path_factory) -> Arrays:
     """Fashion-MNIST, fetched and serialized once a session; not to be written to.
@@ -112,7 +104,10 @@ def fashion(tmp_path_factory) -> Arrays:
     `data.source: auto` has it: `Arrays.source` says which.
     """
 
-    folder = made_once(tmp_path_factory, "fashion", fashion_and_a_copy)
+    def make(folder: Path) -> None:
+        prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
+
+    folder = made_once(tmp_path_factory, "fashion", make)
     arrays = Arrays(folder / "results/manifest.json", folder / "data")
     if MIRRORS.strip(" ;"):
         assert arrays.source == "real", f"PARAGONE_MIRRORS is {MIRRORS}: no Fashion-MNIST there"

@@ -18,18 +18,12 @@ from workspace import command, refusing, succeed
 from paragone.data import Dataset, load
 
 
-@pytest.fixture(scope="module")
-def prepared(mirror, fashion) -> Path:
-    """A folder with a filled store in data/, from the real files, and the two JSON files in results/."""
-    return fashion.folder.with_name("copy")
-
-
 def loaded(folder: Path) -> Dataset:
     return load(folder / "results/manifest.json", folder / "data")
 
 
-def test_arrays_are_the_official_files_in_their_order(prepared, mirror):
-    dataset = loaded(prepared)
+def test_arrays_are_the_official_files_in_their_order(fashion, mirror):
+    dataset = load(fashion.manifest, fashion.folder)
     for split, prefix in (("train", "train"), ("test", "t10k")):
         images, labels = (
             gzip.decompress((mirror / f"fashion_mnist/{prefix}-{kind}-ubyte.gz").read_bytes())
@@ -41,24 +35,24 @@ def test_arrays_are_the_official_files_in_their_order(prepared, mirror):
         assert np.array_equal(getattr(dataset, f"{split}_labels"), labels)
     assert (dataset.name, dataset.source, dataset.edition) == ("fashion_mnist", "real", "official")
     assert (dataset.class_names[9], dataset.vocabulary) == ("Ankle boot", None)
-    text = (prepared / "results/manifest.json").read_text()
-    assert str(prepared) not in text  # no path of this machine
+    text = fashion.manifest.read_text()
+    assert str(fashion.folder) not in text  # no path of this machine
     assert json.loads(text)["licence"] == "MIT"
 
 
-def test_damaged_array_is_one_clear_error_whose_remedy_works(prepared, tmp_path, mirror):
+def test_damaged_array_is_one_clear_error_whose_remedy_works(fashion, tmp_path, mirror):
     """Delete the named folder and run again: the store is repaired."""
-    for name in ("data", "results"):
-        shutil.copytree(prepared / name, tmp_path / name)
-    (array,) = tmp_path.glob("data/arrays/*/test_inputs.npy")
+    stored = json.loads(fashion.manifest.read_text())["folder"]
+    shutil.copytree(fashion.folder / stored, tmp_path / "data" / stored)
+    shutil.copytree(fashion.manifest.parent, tmp_path / "results")
+    array = tmp_path / "data" / stored / "test_inputs.npy"
     content = array.read_bytes()
-
     array.unlink()
-    for damaged in (None, content[:-1]):
-        if damaged:
-            array.write_bytes(damaged)
-        with refusing("delete the folder", str(array)):
-            loaded(tmp_path)
+    with refusing("delete the folder", str(array)):
+        loaded(tmp_path)
+    array.write_bytes(content[:-1])
+    with refusing("delete the folder", str(tmp_path / "results")):
+        loaded(tmp_path)
     shutil.rmtree(tmp_path / "results")
     prepare("fashion_mnist", tmp_path / "results", tmp_path / "data", environment=str(mirror))
     assert loaded(tmp_path).test_inputs.shape == (10_000, 28, 28, 1)

@@ -106,8 +106,8 @@ def load(
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         # A rerun without its outputs in this folder serializes again, which replaces a damaged store.
         raise UserError(
-            f"{manifest_path}: it, or an array that it lists, is missing or damaged ({error!r}): delete the "
-            f"folder {manifest_path.parent} and run again"
+            f"{manifest_path}: it, or an array that it lists, is missing or damaged "
+            f"({type(error).__name__}: {error}): delete the folder {manifest_path.parent} and run again"
         ) from None
 
 
