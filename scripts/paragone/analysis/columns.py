@@ -9,7 +9,7 @@ from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
 from paragone.records.measurements import MeasuringProcess, Parity
 from paragone.records.run_metrics import combined, other_cpu_share
-from paragone.records.run_record import CLOCK_PARTS, Process, RunRecord
+from paragone.records.run_record import CLOCK_PARTS, RunRecord
 from paragone.tasks import METRICS
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
@@ -99,7 +99,7 @@ def is_proven(record: RunRecord | Contestant, parity: Parity) -> bool | None:
     return parity.get((record.spec.workload.name, record.spec.backend.name))
 
 
-def machine_label(process: Process | MeasuringProcess) -> str:
+def machine_label(process: MeasuringProcess) -> str:
     """Return the host of a process, its hardware and its fingerprint: a label that no other machine has."""
     machine = process.machine
     cores = "1 core" if process.cores == 1 else f"{process.cores} cores"
@@ -107,7 +107,7 @@ def machine_label(process: Process | MeasuringProcess) -> str:
     return f"{machine.host}: {parts} [{machine.fingerprint[:6]}]"
 
 
-def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
+def columns_of_process(process: MeasuringProcess) -> dict[str, Any]:
     """Return the columns on one process, its machine and what else ran there.
 
     Runs are kept apart by `machine`; readers are shown `machine_name`, which a bundle replaces by its label.

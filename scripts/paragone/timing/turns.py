@@ -34,9 +34,7 @@ from paragone.workers.worker_failure import judge, processes
 
 QUIET = 0.01  # share of a core that the sleeping variants may use
 SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
-PATIENCE = (
-    600.0  # seconds that a variant may take to get ready, and a window beyond ten times its length
-)
+PATIENCE = 600.0  # seconds for a variant to get ready, and for a window beyond ten times its length
 
 
 class Turn(Part, frozen=True):

@@ -277,9 +277,8 @@ def build(worker: Worker) -> tuple[TrainedModel, Modes]:
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
     weights, initializer = starting(engine.weights(), spec, worker.pretrained)
     engine.set_weights(weights)
-    return TrainedModel(
-        parameter_count(weights), initializer, digest(weights), None
-    ), engine.modes()
+    model = TrainedModel(parameter_count(weights), initializer, digest(weights), None)
+    return model, engine.modes()
 
 
 def warm_up(worker: Worker) -> FirstSteps | None:
