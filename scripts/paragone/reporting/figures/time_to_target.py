@@ -81,15 +81,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     styles = style.series_styles(
         points["series"], points["backend"], inputs.palette, linestyle="none"
     )
-    kinds = set(points["kind"])
+    of_kind = {
+        "hit": marks.legend_line("run: last miss to first hit", linewidth=0.8, marker="o"),
+        "miss": marks.legend_mark("run that missed: later than", markerfacecolor="white"),
+        "diverged": marks.legend_mark("run that diverged (lower edge)", marker="x"),
+        "median": marks.legend_line("median", linewidth=1.4),
+    }
     handles = [marks.legend_mark(name, **look) for name, look in styles.items()]
-    if "hit" in kinds:
-        handles.append(marks.legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
-    if "miss" in kinds:
-        handles.append(marks.legend_mark("run that missed: later than", markerfacecolor="white"))
-    if "diverged" in kinds:
-        handles.append(marks.legend_mark("run that diverged (lower edge)", marker="x"))
-    handles.append(marks.legend_line("median", linewidth=1.4))
+    handles += [mark for kind, mark in of_kind.items() if kind in set(points["kind"])]
     band = [marks.legend_band()] if points["low"].notna().any() else []
     remarks = _remarks(points, inputs.runs)
     frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, [*handles, *band])

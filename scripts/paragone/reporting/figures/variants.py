@@ -123,9 +123,8 @@ def _ratios(
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw a row of axes per workload and batch, and a column per metric."""
     works = dict(list(points.groupby("work", sort=False)))
-    columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])] or [
-        "speed"
-    ]
+    present = set(points["metric"])
+    columns = [metric.name for metric in RATIOS if metric.name in present] or ["speed"]
     heights = [marks.rows_height(part["series"].unique(), ROW) for part in works.values()]
     several = len(works) > 1 or len(columns) > 1
     height = sum(heights) + (0.55 if len(works) > 1 else 0.36) * len(works)
@@ -178,11 +177,10 @@ def _draw_ratios(
         series = part[part["series"] == name]
         ratios = series[(series["metric"] == metric) & series["value"].notna()]
         wording = series["words"].iloc[0]
-        speed = [_absolute(series)] if metric == "speed" else []
+        speed = _absolute(series) if metric == "speed" else ""
         if ratios.empty:
-            marks.write_words(
-                axes, row, "; ".join(filter(None, [wording or f"no {metric}", *speed]))
-            )
+            texts = [wording or f"no {metric}", speed]
+            marks.write_words(axes, row, "; ".join(filter(None, texts)))
             continue
         first = ratios.iloc[0]
         ends = (first["low"], first["high"])
@@ -195,7 +193,7 @@ def _draw_ratios(
         marks.explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
         text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
-        marks.write_value(axes, row, end, text, "\n".join(filter(None, [*speed, wording])))
+        marks.write_value(axes, row, end, text, "\n".join(filter(None, [speed, wording])))
     marks.plain_logarithms(axes.xaxis, (1, 2, 5))
 
 
