@@ -3,7 +3,7 @@
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read_job
 from paragone.reporting import page, paper
-from paragone.reporting.exhibits import PageJob
+from paragone.reporting.page import PageJob
 
 
 @entry_point

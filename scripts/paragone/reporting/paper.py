@@ -18,8 +18,8 @@ from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.papers import read_paper
-from paragone.reporting import answers, exhibits, footnotes, sentences
-from paragone.reporting.exhibits import Figure, PageJob, Results, Section, Table
+from paragone.reporting import answers, footnotes, page, sentences
+from paragone.reporting.page import Figure, PageJob, Results, Section, Table
 from paragone.reporting.style import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
@@ -55,10 +55,10 @@ def write(job: PageJob) -> None:
 
 def _data(job: PageJob, root: Path) -> dict[str, Any]:
     """Return what the template reads, and copy the drawings to `root`."""
-    results = exhibits.read(job)
+    results = page.read(job)
     facts = footnotes.facts(results.table, job.preset)
     cited = {folder.resolve().name: folder for folder in job.papers}
-    method = exhibits.caption_text(job.captions / "method.rst").split("\n\n")
+    method = page.caption_text(job.captions / "method.rst").split("\n\n")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": footnotes.headline(results.table),
