@@ -30,6 +30,8 @@ ADAM = {
     "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "accumulate": 3},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
 }
+# The others compile the deep model for a minute.
+DEEP = {"torch", "torch-ddp", "tensorflow-mirrored"}
 
 
 def long_spec(backend: str = "torch", replicas: int = 1, epochs: int = 500) -> Spec:
@@ -45,12 +47,13 @@ def small_spec(backend: str, replicas: int = 1) -> Spec:
     return changed(spec, ADAM)
 
 
-def random_spec(backend: str, replicas: int = 1) -> Spec:
-    """The same with dropout and augmentation: draws of the framework and of the host in every step."""
-    spec = make_spec(
-        "wide-resnet", backend, replicas, global_batch=20, epochs=EPOCHS, steps_per_epoch=2
-    )
-    return changed(spec, {**ADAM, "model": spec.workload.model | {"dropout": 0.3}})
+def random_spec(backend: str, replicas: int = 1, epochs: int = EPOCHS) -> Spec:
+    """The same with augmentation and, in the deep model, dropout: draws in every step."""
+    name, steps = ("wide-resnet", 2) if backend in DEEP else ("fashion-cnn", 10)
+    spec = make_spec(name, backend, replicas, global_batch=20, epochs=epochs, steps_per_epoch=steps)
+    spec = changed(spec, ADAM | {"augmentation": {"shift": 0.1, "flip": True}})
+    deep = {"model": spec.workload.model | {"dropout": 0.3}, "evaluation": {"first": 64}}
+    return changed(spec, deep) if name == "wide-resnet" else spec
 
 
 def stream_spec(backend: str) -> Spec:

@@ -49,10 +49,8 @@ def answering(
 honest = answering(bytes)
 page = answering(lambda _: PAGE, Content_Type="text/html")
 cut_off = answering(lambda content: content[: len(content) // 2], share=2)
-shorter_than_it_is = answering(bytes, share=0.5)
 longer_than_it_is = answering(lambda content: content + b"more")
 circle = answering(lambda _: b"", status=302, Location="reuters.npz")  # where it came from
-away = answering(lambda _: b"", status=302, Location="file:///etc/hostname")
 broken = answering(lambda _: b"", status=503)
 # Said to be compressed once more, as servers say of every .gz file.
 compressed = answering(bytes, Content_Encoding="gzip")

@@ -1,6 +1,6 @@
 """Processes that are killed, stopped or absent: trainers, one of several workers, launchers, Snakemake.
 
-More backends and moments are in tests/nightly/test_random_kills.py and test_stuck_ranks.py.
+More backends and moments are in tests/nightly/test_random_kills.py.
 """
 
 import os
@@ -15,6 +15,7 @@ from faults.killing import (
     checkpoints,
     long_spec,
     message,
+    printed,
     resumes_to_the_same_bits,
     small_spec,
     started,
@@ -88,6 +89,7 @@ def test_a_killed_or_stopped_rank_ends_the_run_in_time_and_is_named(small, tmp_p
         workers[1].send_signal(number)
         assert run.wait(60) == 1
         assert gone(list(workers.values()), 0)
+    assert "[rank 0] epoch 1/500: " in printed(folder).read_text()
     assert f"rank 1 of 2 on {os.uname().nodename} {words}" in message(folder)
     assert checkpoints(folder)
 
@@ -106,6 +108,7 @@ def test_a_launcher_that_ends_leaves_no_worker(small, tmp_path, number):
     assert number == signal.SIGKILL or not list(folder.glob("workers-*"))
 
 
+@pytest.mark.injects("a rank killed or stopped")
 def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
     """One rank is stopped before it joins; the other one waits for it as long as `--join-timeout` says."""
     line = train_command(long_spec("torch-ddp", 2), small, tmp_path, "launch", join_timeout=5)

@@ -4,14 +4,16 @@ Some hours on two cores that do nothing else. Eager PyTorch keeps its memory, wi
 differs from process to process: docs/method.md#contests.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
-from faults.test_held_contests import line_of, with_plugin
+from faults.test_held_contests import line_of
 from workspace import CONFIG, Arrays, changed, make_spec, succeed, write_files
 
 from paragone.analysis import contests, pairwise
+from paragone.base import plugin_folders
 from paragone.config.run_spec import Tuned
 from paragone.records.record import read_contests
 
@@ -51,6 +53,8 @@ def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: fl
     """The relations of a backend to its copy, by so many calls, each with contests of its own."""
     text = SLOW.format(name=engine, share=share)
     write_files(folder / "own", {"plugin.toml": DECLARED, "engines/again.py": text})
+    folders = [os.environ[plugin_folders.VARIABLE], str(folder / "own")]
+    plugin = {plugin_folders.VARIABLE: os.pathsep.join(folders)}
     tuning = CONFIG["backends"]["torch"]["tuned"] if engine == "torch" else {}
     tuned = {"tuning": msgspec.convert(tuning, Tuned)}
     spec = make_spec("fashion-cnn", backend, global_batch=128, **tuned)
@@ -62,7 +66,7 @@ def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: fl
         results = folder / str(number)
         results.mkdir()
         line = line_of(arrays, results, [spec, copy], **block)
-        succeed(line, timeout=1200, **with_plugin(folder / "own"))
+        succeed(line, timeout=1200, **plugin)
         record = read_contests(results / "record.json")
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
         assert row["n"] >= 3, row

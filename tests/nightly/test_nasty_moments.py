@@ -14,8 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from faults.killing import ended_alike
-from nightly.conftest import random_spec
+from faults.killing import ended_alike, random_spec
 from privileged import NEEDS_STRACE
 from workspace import call, environment, make_spec, succeed, train_command
 
@@ -56,14 +55,14 @@ def drawn(line: list[str], calls: str, log: Path, count: int) -> list[tuple[str,
     ],
 )
 @pytest.mark.parametrize("backend", ["torch", "tensorflow-mirrored", "jax", "torch-xla"])
-def test_a_fault_at_any_call_is_survived(tiny, tmp_path, backend, calls, faults, count):
-    spec, whole, ended = random_spec(backend, 1), tmp_path / "whole", 0
-    succeed(train_command(spec, tiny, whole), timeout=600)
-    line = train_command(spec, tiny, tmp_path / "counted")
+def test_a_fault_at_any_call_is_survived(small, tmp_path, backend, calls, faults, count):
+    spec, whole, ended = random_spec(backend, epochs=8), tmp_path / "whole", 0
+    succeed(train_command(spec, small, whole), timeout=600)
+    line = train_command(spec, small, tmp_path / "counted")
     sample = drawn(line, calls, tmp_path / "calls", count)
     for (name, n), fault in zip(sample, itertools.cycle(faults), strict=False):
         folder = tmp_path / f"{name}-{n}"
-        line = train_command(spec, tiny, folder)
+        line = train_command(spec, small, folder)
         options = [f"--trace={name}", f"--inject={name}:{fault}:when={n}", f"--output={os.devnull}"]
         done = call(strace(line, *options), timeout=600)
         ended += done.returncode != 0

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from faults.killing import ended_alike
-from nightly.conftest import random_spec
+from faults.killing import ended_alike, random_spec
 from workspace import CELLS, environment, succeed, train_command
 
 from paragone.records import record, run_metrics
@@ -42,16 +41,16 @@ def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> 
 
 @pytest.mark.injects("launcher, one worker, or all of them killed")
 @pytest.mark.parametrize("cell", ALL_CELLS, ids=str)
-def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell):
+def test_killed_at_random_it_ends_alike(small, tmp_path, cell):
     """Each run is killed and started again until it ends."""
-    spec, whole = random_spec(*cell), tmp_path / "whole"
-    succeed(train_command(spec, tiny, whole, "launch"), timeout=600)
+    spec, whole = random_spec(*cell, epochs=8), tmp_path / "whole"
+    succeed(train_command(spec, small, whole, "launch"), timeout=600)
     seconds = run_metrics.end_to_end(record.read(whole / "record.json"))
     shared = set(os.listdir("/dev/shm"))
     kills = 0
     for seed in itertools.count():
         draw, killed = random.Random(seed), tmp_path / f"killed-{seed}"
-        line = train_command(spec, tiny, killed, "launch")
+        line = train_command(spec, small, killed, "launch")
         for _ in range(min(8, KILLS - kills)):
             kills += kill_in(draw.uniform(0, 1.1) * seconds, line, draw, tmp_path / "log")
             if (killed / "record.json").exists():

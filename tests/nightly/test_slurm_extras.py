@@ -1,8 +1,6 @@
-"""More of the real Slurm: contests, a cancelled job, and who shares a GPU with whom."""
+"""More of the real Slurm: contests, and who shares a GPU with whom."""
 
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 
@@ -14,25 +12,17 @@ from cluster.test_jobs import (  # noqa: F401 - fixtures, too
     SUBMIT,
     cluster,
     fit_profile,
-    records_of,
 )
-from workspace import ROOT, Checkout, config_of, wait_for
+from workspace import ROOT, config_of
 
 from paragone.config.expand import expand, timed_in_turn
 from paragone.records import record
 
 
-@pytest.fixture
-def fitted(fashion, checkout) -> Checkout:
-    """A checkout whose profile is that of the cluster."""
+def test_variants_take_turns_on_one_node(fashion, checkout, cluster):  # noqa: F811
     made = checkout()
     fit_profile(made)
     made.config["data"]["folder"] = str(fashion.folder)
-    return made
-
-
-def test_variants_take_turns_on_one_node(fitted, cluster):  # noqa: F811
-    made = fitted
     made.config["contest"] |= {"rounds": 2, "window_seconds": 0.3}
     made.only(EXPERIMENT, ["torch", "torch-compile"], contests=1)
     config = config_of(made.config)
@@ -44,31 +34,6 @@ def test_variants_take_turns_on_one_node(fitted, cluster):  # noqa: F811
     assert (contest.together, len(contest.windows)) == (True, 4)
     job = cluster.jobs()[-1]
     assert (job["NumNodes"], job["OverSubscribe"], job["NumCPUs"]) == ("1", "NO", str(CPUS))
-
-
-def test_cancelled_job_is_told_and_its_run_goes_on(fitted, cluster):  # noqa: F811
-    made = fitted
-    made.only(EXPERIMENT, ["torch"], epochs=12, steps_per_epoch=4)
-    (path,) = records_of(made)
-    checkpoints = (made / path).parent / "checkpoints"
-    first = made.start(path, *SUBMIT, **cluster.variables)
-    try:
-        wait_for(lambda: list(checkpoints.glob("*/epoch-*")), first)
-        cluster.call("scancel", cluster.jobs()[-1]["JobId"])
-        output, _ = first.communicate(timeout=SECONDS)
-    finally:
-        if first.poll() is None:
-            os.killpg(first.pid, signal.SIGKILL)
-            first.wait()
-    assert first.returncode == 1, output
-    assert cluster.jobs()[-1]["JobState"] == "CANCELLED"
-    assert "SLURM status is: 'CANCELLED'" in output
-    assert not (made / path).exists()
-
-    made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
-    begins = [process.first_epoch for process in record.read(made / path).processes]
-    assert len(begins) == 2
-    assert begins[0] == 1 < begins[1]
 
 
 # Who shares a GPU with whom, as Slurm numbers them: on the cluster's GPUs, which are fake.
