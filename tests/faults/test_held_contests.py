@@ -1,18 +1,18 @@
-"""Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed."""
+"""Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed.
 
-import os
+When contests end, and what follows where variants do not fit into memory together: unit/test_contests.py.
+"""
+
 import signal
 import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
-from own_folder import write_plugin
-from workspace import Arrays, changed, command, environment, make_spec, succeed, wait_for
+from workspace import Arrays, command, environment, make_spec, succeed, wait_for
 
-from paragone.analysis import contests, pairwise
+from paragone.analysis import contests
 from paragone.analysis.compliance import of_contests
-from paragone.base import plugin_folders
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.records.record import read_contests
@@ -35,12 +35,6 @@ def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) 
         "record": folder / "record.json",
     }
     return command("hold_contests", **options | changes)
-
-
-def with_plugin(folder: Path) -> dict[str, str]:
-    """The variable that names this plugin beside those of the papers."""
-    folders = [os.environ[plugin_folders.VARIABLE], str(folder)]
-    return {plugin_folders.VARIABLE: os.pathsep.join(folders)}
 
 
 def spec_of(backend: str, replicas: int = 1) -> Spec:
@@ -78,17 +72,6 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
     (tmp_path / "record.json").write_text(text.replace('"round": 1', '"round": 2', 1))
     with pytest.raises(UserError, match="was changed after it was written"):
         read_contests(tmp_path / "record.json")
-
-
-def test_one_variant_alone_has_a_speed_and_nothing_to_decide(small, tmp_path):
-    succeed(line_of(small, tmp_path, [spec_of("torch")], contests=4, rounds=3))
-    record = read_contests(tmp_path / "record.json")
-    assert (len(record.contests), record.ended) == (3, "decided")
-    proven = {("fashion-cnn", "torch"): True}
-    table = contests.rounds([record], "asked", proven)
-    speeds = table.groupby("contest")["examples_per_second"].count()
-    assert speeds.to_dict() == {1: 3, 2: 3, 3: 3}
-    assert pairwise.verdicts(table, {}).empty
 
 
 def test_a_variant_that_cannot_run_and_has_nobody_beside_it_is_a_record(small, tmp_path):
@@ -141,44 +124,3 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert held[0].started in first.decode()
     assert held[0].started < held[1].started
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]
-
-
-# PyTorch's engine, of which a second one that is alive at the same time lacks memory. It notes epochs' steps.
-GREEDY = """
-import fcntl
-from pathlib import Path
-from paragone.engines import torch
-
-class Greedy(torch.ENGINE):
-    def build(self, *arguments, **named):
-        self.held = open(__file__)
-        try:
-            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise MemoryError("alloc: all of it is taken") from None
-        return super().build(*arguments, **named)
-
-    def train_epoch(self, seed, learning_rates, batches, steps):
-        with Path(__file__).with_name("steps").open("a") as file:
-            file.write(f"{steps} ")
-        return super().train_epoch(seed, learning_rates, batches, steps)
-
-ENGINE = Greedy
-"""
-
-
-def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(small, tmp_path):
-    """The second contest does not try again to hold them together."""
-    plugin = tmp_path / "plugin"
-    write_plugin(plugin, GREEDY)
-    spec = changed(spec_of("torch"), backend={"engine": "my_torch"})
-    line = line_of(small, tmp_path, [spec, spec])
-    printed = succeed(line, **with_plugin(plugin))
-    assert printed.count("not enough memory for all at once") == 1
-    for contest in read_contests(tmp_path / "record.json").contests:
-        assert not contest.together
-        assert [each.status for each in contest.contestants] == ["completed"] * 2
-        order = [window.contestant for window in contest.windows]
-        assert order in ([0, 0, 1, 1], [1, 1, 0, 0])
-        for window in contest.windows:  # a turn is an epoch of one step, then one of so many more
-            assert f" 1 {1 + window.steps} " in (plugin / "engines/steps").read_text()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full
 # Each stops or changes JAX, its libraries or Python where it is inherited.
 LEFT = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--no_such_flag", "PYTHONOPTIMIZE": "2"}
 BENIGN = {"http_proxy": UNREACHABLE, "grpc_proxy": UNREACHABLE, "EDITOR": "vi"}
-SHOW = "import json, os, sys; from paragone.base.processes import environment, take_environment; "
+SHOW = "import json, os; from paragone.base.processes import environment; "
 
 
 def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path):
@@ -32,15 +32,6 @@ def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path
     for process in processes:
         assert process["removed_variables"] == sorted([*LEFT, "PYTHONPATH"])
         assert process["variables"] == {}
-
-
-def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path):
-    script = tmp_path / "script.py"
-    here = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {SHOW}"
-    script.write_text(f"{here}take_environment(); print(sys.flags.optimize, *os.environ)\n")
-    optimize, *names = succeed([sys.executable, script], PYTHONOPTIMIZE="1").split()
-    assert optimize == "0"
-    assert "PYTHONOPTIMIZE" not in names
 
 
 def test_what_matters_and_what_each_worker_is_given(monkeypatch):

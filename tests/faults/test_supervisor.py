@@ -24,17 +24,6 @@ def python(program: str) -> list[str]:
     return [sys.executable, "-c", program]
 
 
-def test_lines_carry_their_rank_and_keep_their_stream(capfd):
-    program = "import os, sys; print('out'); print('err', os.environ['RANK'], file=sys.stderr)"
-    children = supervisor.start(python(program), 3)
-    assert supervisor.first_to_fail(children) is None
-    for child in children:
-        child.settle()
-    output, errors = capfd.readouterr()
-    assert sorted(output.splitlines()) == [f"[rank {rank}] out" for rank in range(3)]
-    assert sorted(errors.splitlines()) == [f"[rank {rank}] err {rank}" for rank in range(3)]
-
-
 # Its own SIGTERM comes in a function that Python calls after a fork, and whose exceptions it drops.
 INTERRUPTED_IN_A_FORK = """
 import os, signal, sys
