@@ -100,7 +100,6 @@ class Reads(TorchDispatchMode):
 
 @pytest.mark.parametrize("feed", ["batches", "resident"])
 def test_no_step_reads_a_value_from_the_device(feed):
-    """Copies, too: test_on_accelerator.py."""
     spec, engine = spec_of(feed), Torch()
     engine.build(spec, DATASET, 1)
     with Reads() as reads:
