@@ -1,39 +1,21 @@
 """Results of a small experiment, drawn and tabulated, and the page made of them by its program."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
-import pandas as pd
-from make_records import (
-    LABELS,
-    PALETTE,
-    make_record,
-    tabulated,
-    write_parity,
-    write_records,
-)
+from make_records import LABELS, PALETTE, make_record, tabulated, write_records
 from workspace import CONFIG, FOLDERS, ROOT, job
 
 import answer
 import draw
 import write_page
 from paragone.analysis import tidy
-from paragone.records import measurements
 
 BACKENDS = ("tensorflow-mirrored", "torch")
 EXPERIMENT, TITLE = "tpu_fashion_conv", "Which <way> of training?"
 FIGURES = {"variants": "speed of the variants", "learning_curves": "learning curves"}
 TABLES = {"comparison": "published and measured", "differences": "which backend is better"}
 OUTLINE = [{"name": EXPERIMENT, "title": TITLE, "figures": FIGURES, "tables": TABLES}]
-
-
-@dataclass
-class Results:
-    """A folder of results, its runs, and the page in it."""
-
-    folder: Path
-    runs: pd.DataFrame
-    page: Path
 
 
 def records(seeds: int = 7) -> list[dict]:
@@ -47,16 +29,14 @@ def records(seeds: int = 7) -> list[dict]:
     return [*made, make_record("torch-ddp", status="out_of_memory")]
 
 
-def make_results(folder: Path, made: list[dict] | None = None) -> Results:
-    """Tables, figures, answers and the page of records, in `folder`; the log of the run that failed."""
+def make_results(folder: Path, made: list[dict] | None = None) -> SimpleNamespace:
+    """Tables, figures, answers and the `page` of records, in `folder`; their `runs`; a log of a failure."""
     made = made or records()
     in_tables = folder / "tables"
     write_records(folder, made)
-    report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
-    runs, epochs = tabulated(made, measurements.read_parity([report]), EXPERIMENT)
-    files = {kind: in_tables / EXPERIMENT / f"{kind}.parquet" for kind in ("runs", "epochs")}
-    tidy.write(runs, files["runs"])
-    tidy.write(epochs, files["epochs"])
+    runs, epochs = tabulated(made, experiment=EXPERIMENT)
+    tidy.write(runs, in_tables / EXPERIMENT / "runs.parquet")
+    tidy.write(epochs, in_tables / EXPERIMENT / "epochs.parquet")
     tidy.write(runs, in_tables / "runs.parquet")
     drawing = {
         "section": EXPERIMENT,
@@ -83,20 +63,11 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     answer.main(job(type="tables", **keys))
     page = folder / "index.html"
     write(folder, page)
-    return Results(folder, runs, page)
+    return SimpleNamespace(folder=folder, runs=runs, page=page)
 
 
 def write(folder: Path, page: Path, **more: object) -> None:
     """Call the program on results."""
     shown = {"baseline": "torch", "labels": LABELS, "palette": PALETTE}
-    _write(folder, page=page, **shown | more)
-
-
-def write_pdf(folder: Path, paper: Path, **more: object) -> None:
-    """Call the program that typesets."""
-    _write(folder, papers=[FOLDERS[EXPERIMENT]], page=paper, **more)
-
-
-def _write(folder: Path, **keys: object) -> None:
-    shared = {"results": folder, "outline": OUTLINE, "preset": "presets/smoke.yaml"}
-    write_page.main(job(**shared | {"captions": ROOT / "rules/report"} | keys))
+    shared = {"results": folder, "outline": OUTLINE, "preset": "presets/smoke.yaml", "page": page}
+    write_page.main(job(**shown | shared | {"captions": ROOT / "rules/report"} | more))

@@ -5,7 +5,8 @@ import shutil
 
 import pypdf
 import pytest
-from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, write_pdf
+from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, write
+from workspace import FOLDERS
 
 QUESTIONS = 11  # of the default
 PAGES = 8
@@ -25,13 +26,13 @@ def results(tmp_path_factory):
     for section in answers:
         section["published"] *= QUESTIONS
     (made.folder / "answers.json").write_text(json.dumps(answers))
-    return made.folder, {"outline": outline}
+    return made.folder, {"outline": outline, "papers": [FOLDERS[EXPERIMENT]]}
 
 
 @pytest.fixture(scope="module")
 def paper(results):
     folder, outline = results
-    write_pdf(folder, folder / "paper.pdf", **outline)
+    write(folder, folder / "paper.pdf", **outline)
     return pypdf.PdfReader(folder / "paper.pdf")
 
 
@@ -51,7 +52,7 @@ def test_the_abstract_answers_and_method_evidence_sources_and_machine_follow(pap
 
 def test_the_same_results_make_the_same_bytes(results, paper, tmp_path):
     folder, outline = results
-    write_pdf(folder, tmp_path / "again.pdf", **outline)
+    write(folder, tmp_path / "again.pdf", **outline)
     assert (tmp_path / "again.pdf").read_bytes() == (folder / "paper.pdf").read_bytes()
 
 
