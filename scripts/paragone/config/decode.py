@@ -49,7 +49,7 @@ def _check_yaml(value: Any, path: str) -> None:
     """Raise `UserError` for names that YAML reads as something else, for numbers that are not finite, and for
     halves of characters, such as "\\ud800"."""
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise UserError(f"{path}: {ascii(value)} has half of a character; write the whole one")
+        raise UserError(f"{path}: {value!a} has half of a character; write the whole one")
     if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{path}: {value} is not a finite number; write one that is")
     for key, inner in value.items() if isinstance(value, dict) else ():
