@@ -3,14 +3,13 @@
 import copy
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from make_records import FIRST_STEPS, MODEL, make_activity, make_data, make_process
 from msgspec import to_builtins
 from workspace import make_spec
 
-from paragone.analysis.contests import COLUMNS
+from paragone.analysis.contests import rounds
 from paragone.base import typed_json
 from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec
@@ -42,7 +41,7 @@ def write_contests(results: Path, record: ContestsRecord) -> Path:
 def valid_contests(
     speeds: dict[str, list[list[float]]], workload: str = "fashion-cnn", batch: int = 128
 ) -> dict:
-    """The record of one question; `speeds`: backend -> examples/s by contest and round."""
+    """The record of one question; `speeds`: backend -> examples/s by contest and round, None for none."""
     specs = [make_spec(workload, backend, global_batch=batch) for backend in speeds]
     contests = [
         _contest(specs, [of_backend[number] for of_backend in speeds.values()])
@@ -63,6 +62,8 @@ def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
     windows = []
     for number in range(len(speeds[0])):
         for place, spec in enumerate(specs):
+            if speeds[place][number] is None:
+                continue
             seconds = STEPS * spec.global_batch / speeds[place][number]
             windows.append(
                 {
@@ -99,17 +100,9 @@ def _contestant(spec: Spec) -> dict:
     }
 
 
-def windows(speeds: dict[str, Any], **columns: object) -> pd.DataFrame:
-    """A table of rounds; `speeds`: backend -> examples/s by contest and round, NaN or None for none."""
-    shared = {"run": "question", "workload": "fashion-cnn", "global_batch": 128, "replicas": 1}
-    shared |= {"precision": "float32", "tuning": "as-installed", "status": "completed"}
-    shared |= {"dataset": "fashion_mnist", "data_source": "real", "data_edition": "official"}
-    shared |= {"machine": "one", **columns}
-    rows = [
-        {"backend": backend, "contest": contest, "round": number, "examples_per_second": speed}
-        for backend, contests in speeds.items()
-        for contest, rounds in enumerate(contests, start=1)
-        for number, speed in enumerate(rounds, start=1)
-    ]
-    made = pd.DataFrame(rows).assign(**{"machine_name": shared["machine"], **shared})
-    return made.reindex(columns=[*COLUMNS]).astype(COLUMNS)
+def windows(speeds: dict[str, list], **columns: object) -> pd.DataFrame:
+    """The table of rounds of such a record, all passing the gate, with other columns."""
+    record = typed(ContestsRecord, valid_contests(speeds))
+    return rounds([record], "asked", {("fashion-cnn", name): True for name in speeds}).assign(
+        **columns
+    )
