@@ -52,9 +52,11 @@ def rows_of(speeds: dict[str, list[list[float]]]) -> list[dict]:
 
 def test_contests_are_the_unit_and_the_median_over_rounds_is_their_effect():
     """A hundred rounds of three contests decide no more than their medians."""
-    few = verdicts(windows({"torch": [[110], [120], [150]], "jax": [[100]] * 3}), LABELS)
-    rounds = [[speed, 500, speed] * 30 for speed in (110, 120, 150)]
-    many = verdicts(windows({"torch": rounds, "jax": [[100] * 90] * 3}), LABELS)
+    speeds, spent = (110, 120, 150), {"contest_seconds": 9.0}
+    few = windows({"torch": [[speed] for speed in speeds], "jax": [[100]] * 3}, **spent)
+    rounds = [[speed, 500, speed] * 30 for speed in speeds]
+    many = windows({"torch": rounds, "jax": [[100] * 90] * 3}, **spent)
+    few, many = (verdicts(table, LABELS) for table in (few, many))
     pd.testing.assert_frame_equal(few, many)
     (row,) = few.to_dict("records")
     assert row["effect"] == pytest.approx((1.1 * 1.2 * 1.5) ** (1 / 3))
