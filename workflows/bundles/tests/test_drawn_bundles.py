@@ -1,8 +1,6 @@
 """Bundles drawn, those of records/ as well: experiments come from their configs, machines stay apart."""
 
-import copy
 import json
-import re
 import shutil
 
 import pandas as pd
@@ -17,18 +15,19 @@ from workspace import CONFIG, ROOT, job, job_stats, snakemake
 
 import bundle
 import unbundle
-from bundle_archive import Listing, pack, read, read_config, write
+from bundle_archive import Listing
 from drawn_config import drawn, files_of_records, opened
 from paragone.analysis import tidy
 
 SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
 BLOCK = CONFIG["experiments"]["one_device"] | {
     "title": "Theirs",
-    "figures": ["variants"],
+    "figures": ["variants", "my_figure"],  # of a plugin that is not here
     "tables": ["differences"],
 }
 SPEEDS = {"torch": 100.0, "torch-xla": 50.0}
-THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}}
+THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}, "plugins": ["my_folder"]}
+THEIRS["datasets"] = CONFIG["datasets"] | {"digits": {"form": "my_form"}}
 THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
 
 
@@ -80,35 +79,13 @@ def archive(tmp_path_factory):
     return path
 
 
-def unpack(archive, results) -> None:
-    """Unpack a bundle into a folder of results, by the program."""
-    products = results / "tables/device_matmul/matmul"
-    files = {"csv": f"{products}.csv", "products": f"{products}.parquet"}
-    unbundle.main(job(bundles=[archive], **files))
-
-
-def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
-    listing, config = read_config(archive)
-    assert config == json.loads(json.dumps(THEIRS))
-    for _ in range(2):  # a second time over what is there
-        unpack(archive, tmp_path)
-    runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
-    assert {*runs["run"]} == {f"{run}@here" for run in listing.experiments[EXPERIMENT]}
-    assert set(runs["parity"]) == {"passed"}
-    rounds = tidy.read(tmp_path / f"tables/{EXPERIMENT}/rounds.parquet")
-    assert set(rounds["run"]) == {f"{QUESTION}@here"}
-    for table in (runs, rounds):
-        assert table["machine"].str.startswith("here = node-1").all()
-    for name in (f"contests/{QUESTION}@here", *(f"runs/{run}" for run in runs["run"])):
-        assert (tmp_path / name / "record.json").exists()
-
-
 def draw(folder, *line: str) -> str:
     line = ["-s", SNAKEFILE, "--cores", "2", *line]
     return snakemake(line, folder, PARAGONE_PLUGINS="")
 
 
 def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
+    """Without a plugin of elsewhere its figures are left out, and the others are drawn."""
     for name in ("then", "now"):
         shutil.copyfile(archive, tmp_path / f"{name}.zip")
     wanted = [f"figures/{EXPERIMENT}/variants.svg", f"tables/{EXPERIMENT}/differences.md"]
@@ -122,7 +99,9 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     speeds = pairs[pairs["metric"] == "speed"]
     assert sorted(speeds["machine"]) == sorted(names)
     assert (speeds["n"] == 3).all()
-    jobs = job_stats(draw(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
+    printed = draw(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles)
+    assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in printed
+    jobs = job_stats(printed)
     assert not {"unbundle", "train", "fetch", "collect_runs", "check_parity"} & {*jobs}
     assert {"page", "answers"} <= {*jobs}
 
@@ -138,40 +117,18 @@ def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
         assert f"results/parity/{workload}.json" in command
 
 
-def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
-    """Its figures are left out, and the others are drawn."""
-    listing, contents = read(archive)
-    theirs = copy.deepcopy(THEIRS)
-    theirs["experiments"][EXPERIMENT]["figures"] += ["my_figure"]
-    theirs["plugins"] = ["my_folder"]
-    theirs["datasets"] = {"digits": {"form": "my_form"}}
-    contents["config.json"] = json.dumps(theirs).encode()
-    write(contents, tmp_path / "theirs")
-    paths = [tmp_path / "theirs" / name for name in contents if name != "config.json"]
-    has = listing.experiments, listing.contests
-    pack(tmp_path / "theirs", paths, theirs, *has, "free", tmp_path / "a.zip")
-    text = draw(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
-    assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
-    assert f"figures/{EXPERIMENT}/variants.svg" in text
-
-
 CONTRIBUTED = sorted((ROOT / "records").glob("*.zip"))
-
-
-def test_the_list_has_each():
-    text = (ROOT / "records/README.md").read_text()
-    assert re.findall(r"^\| \[(\S+)\]\(\1\) \|", text, re.MULTILINE) == [
-        path.name for path in CONTRIBUTED
-    ]
-    assert CONTRIBUTED
 
 
 @pytest.mark.parametrize("path", CONTRIBUTED, ids=lambda path: path.stem)
 def test_it_is_tabulated_and_its_config_is_drawn(path, tmp_path):
-    unpack(path, tmp_path)
+    products = tmp_path / "tables/device_matmul/matmul"
+    files = {"csv": f"{products}.csv", "products": f"{products}.parquet"}
+    unbundle.main(job(bundles=[path], **files))
     tables = [pd.read_parquet(table) for table in tmp_path.glob("tables/*/runs.parquet")]
     runs = pd.concat(tables)
     assert set(runs["run"]) == {folder.name for folder in (tmp_path / "runs").iterdir()}
+    assert runs["machine"].str.startswith(f"{path.stem} = ").all()
     completed = runs[runs["status"] == "completed"]
     assert len(completed)
     assert set(completed["parity"]) == {"passed"}
