@@ -3,8 +3,6 @@
 Runs by itself where a CUDA device or a TPU is; everything here goes through the programs of the workflow.
 """
 
-import json
-
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
 from faults.killing import started
@@ -12,7 +10,6 @@ from parity.probing import judge, observe
 from workspace import CONFIG, changed, command, succeed, train_command
 
 from paragone.config.engines import first_steps
-from paragone.config.run_spec import Backend
 from paragone.machine import accelerators
 from paragone.records import record
 
@@ -95,20 +92,3 @@ def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
     assert made.status == "completed", made.reason
     assert {process.modes.collectives for process in made.processes} == {"nccl"}
     assert len(made.processes) == workers
-
-
-def test_products_reach_a_peak_in_each_precision(cuda, tmp_path):
-    """Of squares that fill the device; a product that rounds float32 to TF32 would be wrong."""
-    backend = Backend("torch", "torch", "single", "gpu")
-    output = tmp_path / "products.json"
-    options = {"backend": backend, "squares": [2048, 8192], "repeats": 3, "threads": 2}
-    succeed(
-        command("measure_products", precisions=["float32", "bfloat16"], result=output, **options)
-    )
-    cases = json.loads(output.read_text())["cases"]
-    assert [case["status"] for case in cases] == ["completed"] * 4
-    speed = {
-        (case["shape"][0], case["precision"]): case["flop"] * case["calls"] / min(case["runs"])
-        for case in cases
-    }
-    assert speed[8192, "bfloat16"] > speed[8192, "float32"]
