@@ -32,6 +32,7 @@ CLASS_NAMES = [
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
 ]  # fmt: skip
 TRAIN_EXAMPLES = {"fashion_mnist": 60_000, "cats_vs_dogs": 2002, "reuters": 8982}
+BEGUN = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 FIRST_STEPS = {
     "reason": None,
     "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
@@ -111,7 +112,7 @@ def make_record(
             last = next((start for start in starts if start > process["first_epoch"]), epochs + 1)
             own = rows[process["first_epoch"] - 1 : last - 1]
             process["epochs"] = [make_activity(row["train_seconds"]) for row in own]
-    set_times(record, datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
+    set_times(record)
     return sealed(record)
 
 
@@ -178,18 +179,14 @@ def make_activity(seconds: float, others: float = 0.02, **changes: float | None)
     return made | dict.fromkeys(["heat_throttles", "accelerator_joules"]) | changes
 
 
-def set_times(record: dict, begun: datetime) -> datetime:
-    """Let the first start be then, and the ages of the starts add up to the clocks; the end of the last."""
+def set_times(record: dict) -> None:
+    """Let the ages of the starts add up to the clocks; each start is a minute after the one before ended."""
     starts = sorted({process["first_epoch"] for process in record["processes"]})
     age = sum(clocks(record).values()) / len(starts) if record["clocks"] else None
-    for first in starts:
-        end = None if age is None else begun + timedelta(seconds=age)
-        for process in record["processes"]:
-            if process["first_epoch"] == first:
-                process["started"], process["ended"] = begun.isoformat(), end and end.isoformat()
-                process["age"] = age
-        begun = (end or begun) + timedelta(seconds=60)
-    return begun - timedelta(seconds=60)
+    for process in record["processes"]:
+        begun = BEGUN + starts.index(process["first_epoch"]) * timedelta(seconds=(age or 0) + 60)
+        ended = age and (begun + timedelta(seconds=age)).isoformat()
+        process |= {"started": begun.isoformat(), "ended": ended, "age": age}
 
 
 def clocks(record: dict) -> dict[str, float]:

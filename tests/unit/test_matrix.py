@@ -159,16 +159,6 @@ def test_runs_that_are_compared_are_neighbors_in_an_order_drawn_for_each_repeat(
     assert order != other
 
 
-@pytest.fixture(scope="module")
-def default() -> Plan:
-    return Plan()
-
-
-def changed(**blocks) -> Plan:
-    """The plan of the default config with other values at its top level."""
-    return Plan(config=copy.deepcopy(CONFIG) | blocks)
-
-
 def with_exhibits(kind: str, experiment: str, names: list[str], **blocks) -> Plan:
     """The plan where an experiment has other figures or tables."""
     config = copy.deepcopy(CONFIG) | blocks
@@ -195,7 +185,7 @@ def test_a_figure_or_table_that_cannot_be_made_is_refused(kind, known):
 def test_an_experiment_with_the_name_of_a_section_is_refused():
     block = CONFIG["experiments"]["one_device"]
     with pytest.raises(UserError, match=r"experiments\.device_matmul: is a section"):
-        changed(experiments=CONFIG["experiments"] | {"device_matmul": block})
+        Plan(config=CONFIG | {"experiments": CONFIG["experiments"] | {"device_matmul": block}})
 
 
 def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
@@ -204,8 +194,8 @@ def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
     assert "left out of mirrored_mobilenet, no such figures here: pie" in plan.notices
 
 
-def test_given_runs_are_those_that_are_drawn(default):
-    given = {name: {"runs": ["a-run"], "contests": []} for name in default.experiments}
-    plan = changed(records_only=given)
+def test_given_runs_are_those_that_are_drawn():
+    given = {name: {"runs": ["a-run"], "contests": []} for name in CONFIG["experiments"]}
+    plan = Plan(config=CONFIG | {"records_only": given})
     assert plan.records() == ["<results>/runs/a-run/record.json"]
     assert plan.reads["predictions"]("one_device") == ["<results>/runs/a-run/predictions.npz"]
