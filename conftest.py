@@ -18,9 +18,28 @@ MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 # What a process of pytest-xdist takes as a whole, if not a file; where a pattern ends in `.*`, one test.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
-    r"tests/(?:faults|nightly)/test_(?:kill|statuses|random|nasty|stuck|other)\w*\.py::.*",
+    r"tests/(?:faults|nightly|pipeline)/test_(?:kill|statuses|held|new|random|nasty|stuck|other)\w*\.py::.*",
     r"tests/parity/test_nightly\.py::(test_every_backend_passes)\[",  # one fixture probes all
     r"tests/parity/test_(?:engines|full|nightly)\.py::.*",
+)
+# What begins first, because it takes minutes; unit tests end a session, but for those that are named here.
+FIRST = (
+    "/test_smoke",
+    "/cluster/test_jobs",
+    "/test_fresh",
+    "/test_own_folder",
+    "/test_documented_commands",
+    "/test_new_question",
+    "wrong_engine",
+    "/unit/test_data_kinds",
+    "/test_compiled_steps",
+    "/test_gate.py",
+    "/parity/",
+    "/faults/",
+    "/unit/test_verdict_rates",
+    "/unit/test_data_",
+    "/unit/test_pretrained",
+    "/unit/test_figures",
 )
 DATASETS = sorted({block.get("mirror", name) for name, block in CONFIG["datasets"].items()})
 
@@ -50,8 +69,13 @@ def group(nodeid: str) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the smoke run first and unit tests last, so that no process ends with a long test."""
-    items.sort(key=lambda item: ("/test_smoke" not in item.nodeid, "/unit/" in item.nodeid))
+    """Sort what takes minutes first and unit tests last, so that no process ends with a long test."""
+
+    def place(item: pytest.Item) -> int:
+        named = (number for number, name in enumerate(FIRST) if name in item.nodeid)
+        return next(named, len(FIRST) + ("/unit/" in item.nodeid))
+
+    items.sort(key=place)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

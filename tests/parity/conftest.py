@@ -8,9 +8,15 @@ import pytest
 from parity.probing import observe
 from parity.protocols import CONFIGURED, PROTOCOLS
 from parity.short_runs import ShortRuns
-from workspace import CONFIG, Arrays, made_once
+from workspace import Arrays, made_once
 
-DEEP = ["mobilenet-v2", "wide-resnet"]
+TEXTS = ["reuters-cnn", "reuters-cnn-double-softmax"]
+# Workloads whose references are made together.
+KINDS = {
+    "shallow": ["fashion-cnn", "fashion-conv", "loop", *TEXTS],
+    "deep": ["mobilenet-v2", "wide-resnet"],
+    "protocols": sorted({*PROTOCOLS} - {"loop"}),
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -20,8 +26,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("cell", cells, ids=ids)
 
 
-def linked(data_of: dict[str, Arrays], folder: Path) -> list[Arrays]:
-    """Data sets in one data folder."""
+@pytest.fixture(scope="session")
+def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
+    """The data sets of `data_of`, in one data folder."""
+    folder = tmp_path_factory.mktemp("data")
     (folder / "arrays").mkdir()
     for arrays in data_of.values():
         place = json.loads(arrays.manifest.read_text())["folder"]
@@ -30,24 +38,14 @@ def linked(data_of: dict[str, Arrays], folder: Path) -> list[Arrays]:
 
 
 @pytest.fixture(scope="session")
-def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
-    """The data sets of `data_of`, in one data folder."""
-    return linked(data_of, tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="session")
-def references(data_of, in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
-    """The reference's probe of a workload; deep and other ones are made together, once for all processes."""
-    known = {name for name, block in CONFIG["workloads"].items() if block["dataset"] in data_of}
+def references(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
+    """The reference's probe of a workload; those of a kind are made together, once for all processes."""
 
     def reference(workload: str) -> Path:
-        kinds = {"deep": DEEP, "protocols": sorted({*PROTOCOLS} - {"loop"})}
-        # The reference of all of resnet-18 takes minutes: "protocols" have it narrow.
-        kinds["shallow"] = sorted({*known, "loop"} - {*DEEP, "resnet-18"})
-        (kind,) = (kind for kind, names in kinds.items() if workload in names)
+        (kind,) = (kind for kind, names in KINDS.items() if workload in names)
 
         def make(folder: Path) -> None:
-            observe("reference", kinds[kind], in_one_folder, folder, CONFIGURED)
+            observe("reference", KINDS[kind], in_one_folder, folder, CONFIGURED)
 
         return made_once(tmp_path_factory, f"{kind}-references", make) / workload / "reference.npz"
 

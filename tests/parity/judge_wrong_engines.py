@@ -1,10 +1,10 @@
 """Run the gate on all wrong engines of a backend, in one process, and print what it said unexpectedly.
 
-    python judge_wrong_engines.py <backend> <precision> <data folder> <references> <manifest>...
+    python judge_wrong_engines.py <backend> <precision> <bugs> <data folder> <references> <manifest>...
 
 Prints one JSON object: how many were "tried"; "unexpected": the gate's reasons, by name, where it did not
-refuse an engine for its reason. `references`: a folder with <workload>/reference.npz of the workloads whose
-bugs are tried.
+refuse an engine for its reason. `bugs`: "all", or "own", those that the other frameworks cannot have.
+`references`: a folder with <workload>/reference.npz of the workloads whose bugs are tried.
 """
 
 import importlib
@@ -28,15 +28,16 @@ MODULES = {"tensorflow-mirrored": "wrong_tensorflow", "jax": "wrong_jax"}
 
 def main() -> None:
     """Run the program."""
-    backend, precision, folder, references, *manifests = sys.argv[1:]
+    backend, precision, kind, folder, references, *manifests = sys.argv[1:]
     loaded = [data.load(Path(manifest), Path(folder)) for manifest in manifests]
     datasets = {dataset.name: dataset for dataset in loaded}
     own = importlib.import_module(f"parity.{MODULES.get(backend, 'wrong_torch')}")
     block = CONFIGURED["backends"][backend] | {"parity": precision}
     config = CONFIGURED | {"backends": {backend: block}}
     engine = plugins.load("engines", block["engine"]).ENGINE
+    shared = [*ANYWHERE.items(), *OF_LOOP.items()] if kind == "all" else []
     tried, unexpected = 0, {}
-    for (workload, group), bugs in [*ANYWHERE.items(), *OF_LOOP.items(), *own.WRONG.items()]:
+    for (workload, group), bugs in [*shared, *own.WRONG.items()]:
         path = Path(references) / workload / "reference.npz"
         if not path.exists():
             continue

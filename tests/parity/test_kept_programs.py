@@ -7,7 +7,7 @@ from workspace import call, config_of
 
 from paragone.config.expand import probe
 
-pytestmark = pytest.mark.full
+pytestmark = pytest.mark.nightly
 
 
 def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):

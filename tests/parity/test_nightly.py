@@ -1,6 +1,8 @@
 """What `make test-nightly` tests: what compiles for minutes, and other seeds; examples/ are in nightly/."""
 
 import pytest
+from parity.conftest import TEXTS
+from parity.driving import last_of
 from parity.probing import judge, probe_command
 from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
@@ -10,7 +12,8 @@ from parity.test_engines import (
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason,
     test_every_wrong_engine_is_refused_for_its_reason,
 )
-from parity.test_gate import WORKLOADS, probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
+from parity.test_full import test_class_weights_are_averaged_over_the_global_batch
+from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
 from workspace import CONFIG, config_of, succeed
 
 from paragone.config.expand import probe
@@ -19,20 +22,27 @@ pytestmark = pytest.mark.nightly
 
 FRAMEWORKS = ["torch", "torch-xla", "jax", "tensorflow-mirrored"]
 MIXED = ["torch", "tensorflow-mirrored", "torch-xla", "torch-compile", "jax"]
+WORKLOADS = ["fashion-cnn", "fashion-conv", "mobilenet-v2", "wide-resnet", *TEXTS]
 CELLS = {
+    test_every_backend_passes: WORKLOADS,
     test_an_engine_keeps_its_contract: [
         ("torch-compile", 1),
         ("torch-fsdp", 2),
+        ("tensorflow-multiworker", 2),
         ("jax-multiprocess", 2),
     ],
     test_a_run_takes_the_steps_of_the_reference: [
         ("tensorflow-multiworker", 2, "float64"),
         ("jax-multiprocess", 2, "float64"),
+        ("tensorflow-mirrored", 2, "float64", "reuters-cnn"),
         ("tensorflow-multiworker", 2, "float64", "reuters-cnn"),
         ("torch-xla", 2, "float64", "reuters-cnn"),
         ("jax", 2, "float64", "reuters-cnn"),
-        ("torch-compile", 1, "float32", "fashion-conv", 64, "tuned"),
-        *((name, 2, "bfloat16") for name in ("torch-fsdp", "jax-multiprocess")),
+        ("torch-fsdp", 2, "float64"),
+        *((name, 1, "float32", "fashion-conv", 64, "tuned") for name in ("torch", "torch-compile")),
+        # Of which inductor makes none on a CPU.
+        ("torch-compile", 1, "float32", "fashion-conv", 64, {"options": {"cuda_graphs": True}}),
+        *((name, 2, "bfloat16") for name in ("torch-ddp", "torch-fsdp", "jax-multiprocess")),
         *(
             (name, 1, "bfloat16", workload, 32)
             for name in MIXED
@@ -47,26 +57,39 @@ CELLS = {
         ("torch-fsdp", "statistics-twice-those-of-the-first-replica", "means"),
         ("torch-fsdp", "replicas-on-their-own", "updates"),
     ],
-    test_every_protocol_passes: [("torch-xla", "but enlarged images")],
+    test_class_weights_are_averaged_over_the_global_batch: ["tensorflow-mirrored"],
+    test_every_protocol_passes: [
+        ("torch-xla", "but enlarged images"),
+        *((name, "all") for name in ("jax", "tensorflow-mirrored")),
+    ],
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason: ["torch-xla"],
     test_every_wrong_engine_is_refused_for_its_reason: [
-        *((name, "cosine", "float64") for name in ("torch", "jax", "tensorflow-mirrored")),
-        *((name, "wide-resnet", "float64") for name in FRAMEWORKS),
-        ("torch-xla", "fashion-cnn", "float64"),
         *(
-            (name, workload, "float32")
+            (name, workload, "float64", "all")
+            for name in FRAMEWORKS
+            for workload in ("fashion-cnn", "cosine", "wide-resnet")
+            if (name, workload) not in [("torch", "fashion-cnn"), ("torch-xla", "cosine")]
+        ),
+        *(
+            (name, workload, "float32", "all")
             for name in ("torch", "jax", "tensorflow-mirrored")
             for workload in ("fashion-cnn", "wide-resnet")
         ),
     ],
 }
-DEEP = ["fashion-conv", "mobilenet-v2", "wide-resnet"]
-PROBED = {
-    **dict.fromkeys(["torch-xla", "jax", "torch-compile"], DEEP),
-    **dict.fromkeys(["torch-ddp", "torch-fsdp", "tensorflow-multiworker"], WORKLOADS),
-}
+PROBED = dict.fromkeys(
+    [*FRAMEWORKS, "torch-compile", "torch-ddp", "torch-fsdp", "tensorflow-multiworker"], WORKLOADS
+)
 SEEDS = range(1, 21)
 SEEDED = ["reference", "torch", "tensorflow-mirrored", "jax", "torch-xla", "torch-compile"]
+
+
+def test_the_class_of_keras_2_passes(in_one_folder, references):
+    """The reference's NAdam of Keras 2 is what Keras 2's own class computes."""
+    (texts,) = (each for each in in_one_folder if "reuters" in each.manifest.parts)
+    files = texts.folder, texts.manifest, references("nadam-keras-2")
+    # Other constants than Keras', which it rounds to single precision, the protocol does not have.
+    assert 0 < last_of("observe_keras_2.py", *files) < 1e-8
 
 
 @pytest.mark.parametrize("name", ["fashion-cnn", "fashion-conv", "reuters-cnn", "wide-resnet"])

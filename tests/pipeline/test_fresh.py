@@ -1,4 +1,7 @@
-"""The whole workflow on synthetic data, with each rule in an environment of its own and no data to reach."""
+"""The whole workflow on synthetic data, with each rule in an environment of its own and no data to reach.
+
+With the other frameworks: tests/nightly/test_fresh_others.py.
+"""
 
 import json
 import os
@@ -16,8 +19,7 @@ pytestmark = pytest.mark.full
 
 EXPERIMENT = "tpu_fashion_conv"
 # Backend -> its environment; the last is of a plugin.
-BACKENDS = {name: name for name in ("torch", "torch-xla", "jax")}
-BACKENDS |= {"tensorflow-mirrored": "tensorflow", "my-torch": "torch"}
+BACKENDS = {"torch": "torch", "jax": "jax", "my-torch": "torch"}
 GPUS = ("tensorflow-gpu", "torch-cuda", "jax-cuda")
 TPUS = ("tensorflow-tpu", "torch-xla-tpu", "jax-tpu")
 CONDA = f"{ROOT / 'tests/pipeline/conda/bin'}{os.pathsep}{os.environ['PATH']}"
@@ -27,14 +29,20 @@ NO_DATA |= dict.fromkeys(PROXIES, UNREACHABLE)
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory) -> Checkout:
+def backends(request) -> dict[str, str]:
+    """Those of the test's module."""
+    return request.module.BACKENDS
+
+
+@pytest.fixture(scope="module")
+def checkout(backends, tmp_path_factory) -> Checkout:
     """The finished one, with environments that were installed first; two steps an epoch.
 
     What Snakemake printed while it trained is in its file `printed`.
     """
     made = Checkout(tmp_path_factory.mktemp("fresh"))
     plug_in(made, "my-torch")
-    made.only(EXPERIMENT, [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
+    made.only(EXPERIMENT, [*backends], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
     line = ["all", "--cores", "2", "--software-deployment-method", "conda"]
     made.snakemake(*line, "--conda-create-envs-only", PATH=CONDA)
     (made / "printed").write_text(made.snakemake(*line, PATH=CONDA, **NO_DATA))
@@ -46,19 +54,19 @@ def results(checkout) -> Path:
     return checkout / "results"
 
 
-def test_each_backend_trained_in_its_own_environment(checkout, results):
+def test_each_backend_trained_in_its_own_environment(backends, checkout, results):
     """It saw the frameworks of its conda file, in their versions, and no other.
 
     Snakemake keeps a copy of the file beside each environment.
     """
     made = [path.read_text() for path in (checkout / ".snakemake/conda").glob("*.yaml")]
-    used = ["workflow", *{*BACKENDS.values()}]
+    used = ["workflow", *{*backends.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
     records = [record.read(path) for path in results.glob("runs/*/record.json")]
-    assert {made.spec.backend.name for made in records} == set(BACKENDS)
+    assert {made.spec.backend.name for made in records} == set(backends)
     for made in records:
         assert (made.status, made.data.source) == ("completed", "synthetic")
-        pins = pinned(BACKENDS[made.spec.backend.name])
+        pins = pinned(backends[made.spec.backend.name])
         (process,) = made.processes
         assert process.software.pop("python")
         assert process.software.items() <= pins.items()

@@ -1,13 +1,11 @@
-"""examples/digits/ as docs/extending.md says, and examples/diabetes/, run in a folder next to a checkout."""
+"""examples/digits/ as docs/extending.md says, run in a folder next to a checkout."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from documents import EXAMPLE, example
+from documents import EXAMPLE
 from own_folder import Own, of_page, own
 from workspace import ROOT, edited, succeed
-
-from paragone.records.run_metrics import outcomes
 
 pytestmark = pytest.mark.full
 BACKENDS = {"torch", "jax", "my-numpy"}
@@ -76,23 +74,3 @@ def test_a_bug_in_one_framework_is_a_failed_row(question):
     assert "logits deviate" in verdicts["jax"]["reason"]
     runs = pd.read_parquet(question.folder / target).set_index("backend")
     assert runs["parity"].to_dict() == dict.fromkeys(BACKENDS, "passed") | {"jax": "failed"}
-
-
-def test_a_regression_is_in_parity_recorded_compared_and_drawn(tmp_path):
-    """examples/diabetes/: a table with a target that is a number, learned on three frameworks."""
-    name = "diabetes"
-    line = f"snakemake -s ../paragone/Snakefile all --cores 2 --configfile {name}.yaml"
-    brief = {"experiments": {"progress": {"repeats": 1}}}
-    made = own(tmp_path, example(name), [f"python make_{name}.py", line], brief)
-    reasons = {backend: each["reason"] for backend, each in made.verdicts(name).items()}
-    assert reasons == dict.fromkeys(("torch", "tensorflow-mirrored", "jax"))
-    records = made.records()
-    assert {(each.status, each.first_steps.passed) for each in records} == {("completed", True)}
-    ends = [outcomes(each, each.epochs[-1]) for each in records]
-    assert [0.4 < end["test_r2"] < 0.7 for end in ends] == [True] * 3
-    assert max(end["test_mae"] for end in ends) - min(end["test_mae"] for end in ends) < 0.5
-    drawn = pd.read_csv(made.results / "figures/progress/learning_curves.csv")
-    assert {*drawn["metric"]} == {"train_loss", "test_r2"}
-    table = pd.read_csv(made.results / "tables/progress/differences.csv")
-    assert "test R²" in {*table["metric"]}
-    assert "test accuracy" not in {*table["metric"]}
