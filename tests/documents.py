@@ -26,6 +26,7 @@ TREATMENT = {
     r"snakemake .* profiles/.*|python -m venv cloud|cloud/bin/pip .*": "tests/cluster/test_profiles.py",
     r"snakemake .*presets/gpu.yaml.*": "tests/unit/test_config.py",  # it needs a GPU
     r"snakemake .*presets/smoke.yaml|snakemake --report .*": "tests/pipeline/test_smoke.py",
+    r"snakemake .*records_only=True.*": "tests/pipeline/test_smoke_records_only.py",
     r"snakemake .*bundles=.*": "workflows/bundles/tests/test_drawn_bundles.py",
     r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",
     r"snakemake .*conda": "tests/pipeline/test_fresh.py",

@@ -1,9 +1,13 @@
 """What `make test-nightly` tests: what compiles for minutes, and other seeds; examples/ are in nightly/."""
 
+from collections import defaultdict
+
+import numpy as np
 import pytest
+import torch
 from parity.conftest import TEXTS
-from parity.driving import last_of
 from parity.probing import judge, probe_command
+from parity.protocols import NADAM
 from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
     test_a_wrong_engine_of_several_replicas_is_refused,
@@ -16,7 +20,9 @@ from parity.test_full import test_class_weights_are_averaged_over_the_global_bat
 from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
 from workspace import CONFIG, config_of, succeed
 
+from paragone.base.tensorflow import tf
 from paragone.config.expand import probe
+from paragone.engines.reference import RULES
 
 pytestmark = pytest.mark.nightly
 
@@ -84,12 +90,26 @@ SEEDS = range(1, 21)
 SEEDED = ["reference", "torch", "tensorflow-mirrored", "jax", "torch-xla", "torch-compile"]
 
 
-def test_the_class_of_keras_2_passes(in_one_folder, references):
-    """The reference's NAdam of Keras 2 is what Keras 2's own class computes."""
-    (texts,) = (each for each in in_one_folder if "reuters" in each.manifest.parts)
-    files = texts.folder, texts.manifest, references("nadam-keras-2")
-    # Other constants than Keras', which it rounds to single precision, the protocol does not have.
-    assert 0 < last_of("observe_keras_2.py", *files) < 1e-8
+def test_nadam_of_the_reference_is_that_of_keras_2():
+    """TensorFlow still contains the class. Of words, those that a batch has move; all moments decay."""
+    from tensorflow.python.keras import backend
+    from tensorflow.python.keras.optimizer_v2.nadam import Nadam
+
+    rate, random, state = 1 / 128, np.random.default_rng(0), defaultdict(float)
+    options = {key: value for key, value in NADAM.items() if key != "name"}
+    backend.set_floatx("float64")
+    optimizer, words = Nadam(rate, **options), tf.Variable(random.normal(size=(4, 3)))
+    expected = words.numpy()
+    for step, batch in enumerate([[0, 1], [1, 2], [2, 0], [3, 1]], start=1):
+        gradients = random.normal(size=(2, 3))
+        whole = np.zeros((4, 3))
+        whole[batch] = gradients
+        whole = torch.from_numpy(whole)
+        move = RULES["nadam"](NADAM | {"rule": "keras-2"}, step, whole, whole**2, state)
+        expected[batch] -= rate * move.numpy()[batch]
+        optimizer.apply_gradients([(tf.IndexedSlices(gradients, batch, (4, 3)), words)])
+    backend.set_floatx("float32")
+    np.testing.assert_allclose(words.numpy(), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["fashion-cnn", "fashion-conv", "reuters-cnn", "wide-resnet"])

@@ -4,7 +4,6 @@ import shlex
 
 import pytest
 from documents import DRY_RUN, PAGES, RUN, blocks, commands, treatment
-from plan import Plan
 from workspace import ROOT, Checkout, succeed
 
 pytestmark = pytest.mark.full
@@ -31,24 +30,8 @@ def dry_run(made: Checkout, text: str) -> None:
         return bash(made, f"{text} {'--dry-run' if program == 'make' else '--help'}")
     wanted = tuple(word for word in arguments if word not in PLAIN)
     if wanted not in TRIED:
-        if "records_only=True" in arguments:
-            pretend_to_have_run(made)
         made.jobs(*arguments)
         TRIED.add(wanted)
-
-
-def pretend_to_have_run(made: Checkout) -> None:
-    """Make empty files where docs/results.md lists those that figures from records alone need."""
-    plan, results = Plan(), made / "results"
-    probes = {(spec.workload.name, spec.backend.name) for spec in plan.runs.values()}
-    probes |= {(workload, "reference") for workload in plan.workloads}
-    for path in [
-        *(f"runs/{run}/{file}" for run in plan.runs for file in ("record.json", "predictions.npz")),
-        *(f"parity/{workload}/{backend}.npz" for workload, backend in probes),
-        *(f"matmul/{name}.json" for name in plan.products),
-    ]:
-        (results / path).parent.mkdir(parents=True, exist_ok=True)
-        (results / path).touch()
 
 
 @pytest.mark.parametrize(
