@@ -88,7 +88,7 @@ def test_a_variant_that_cannot_run_and_has_nobody_beside_it_is_a_record(small, t
 @pytest.mark.injects("a variant killed or stopped")
 def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]
-    line = line_of(small, tmp_path, specs, contests=1, rounds=40, window_seconds=0.2)
+    line = line_of(small, tmp_path, specs, contests=1, rounds=20, window_seconds=0.2)
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
         victim = wait_for(lambda: next((p for p in participants(run) if warm(p)), None), run)
         victim.kill()
@@ -98,7 +98,7 @@ def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     assert len(failed) == 1
     assert "SIGKILL" in failed[0].reason
     other = next(index for index, each in enumerate(contest.contestants) if not each.reason)
-    assert sum(window.contestant == other for window in contest.windows) == 40
+    assert sum(window.contestant == other for window in contest.windows) == 20
 
 
 def warm(process: psutil.Process) -> bool:

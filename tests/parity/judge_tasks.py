@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from parity.tasks import CLASSES, CONFIGURED, TASKS, add_models, dataset, functions
-from parity.wrong_engines import Plant, batches, workload
+from parity.wrong_engines import Plant, batches, task
 from workspace import config_of
 
 from paragone.base import plugins
@@ -27,11 +26,6 @@ from paragone.parity import compare
 from paragone.training.observe import observe, write
 
 Change = Callable[[Any], Any]
-
-
-def task(**changes: Any) -> Plant:
-    """Build the engine for another task than asked for."""
-    return workload(lambda right: replace(right, task=replace(right.task, **changes)))
 
 
 def a_mean_for_each_example(patch: pytest.MonkeyPatch, engine: type) -> None:

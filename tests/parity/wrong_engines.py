@@ -47,6 +47,11 @@ def optimizer(**options: Any) -> Plant:
     return workload(lambda right: replace(right, optimizer=right.optimizer | options))
 
 
+def task(**changes: Any) -> Plant:
+    """Build the engine for another task than asked for."""
+    return workload(lambda right: replace(right, task=replace(right.task, **changes)))
+
+
 def dropout(factor: float) -> Plant:
     """The observation without dropout is built without it, and stays so."""
     return workload(
@@ -270,8 +275,12 @@ ANYWHERE: Bugs = {
     },
     ("fashion-cnn", "loss"): {
         "shifted-labels": batches(lambda inputs, labels: (inputs, np.roll(labels, 1))),
+        "smoothed-labels": task(label_smoothing=0.01),
     },
     ("fashion-cnn", "updates"): {
+        "nesterov": optimizer(nesterov=True),
+        "clipped-gradient": optimizer(clip_norm=0.5),
+        "weight-decay": optimizer(weight_decay=1e-3),
         "no-step": training(lambda _, seed, rates: (seed, [0.0 for _ in rates])),
         "no-momentum": optimizer(momentum=0.0),
     },
