@@ -50,7 +50,7 @@ def test_it_passes_the_parity_gate(data_of, tmp_path, backend, workload):
     observe(backend, [workload], arrays, tmp_path, config_on(), replicas=replicas_on(backend))
     probes = [tmp_path / workload / f"{backend}.npz"]
     reference = tmp_path / workload / "reference.npz"
-    verdict = judge(workload, reference, probes, tmp_path / "parity.json")[backend]
+    verdict = judge(workload, reference, probes)[backend]
     if verdict["passed"] is None and not (KIND == "gpu" and "torch" in backend):
         pytest.skip(lacking(backend, verdict["reason"]))
     assert verdict["passed"], verdict

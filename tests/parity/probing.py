@@ -1,12 +1,13 @@
-"""Probes and verdicts through the programs of the parity gate."""
+"""Probes through the program of the parity gate, and its verdicts on them."""
 
-import json
 from pathlib import Path
 
-from workspace import CONFIG, INDUCTOR, Arrays, call, command, config_of, succeed
+import msgspec
+from workspace import CONFIG, INDUCTOR, Arrays, call, command, config_of
 
 from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
+from paragone.parity.compare import report
 
 
 def probe_command(
@@ -40,10 +41,6 @@ def observe(
     assert "] failed: " not in done.stdout, done.stdout + done.stderr
 
 
-def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> dict:
+def judge(workload: str, reference: Path, probes: list[Path]) -> dict:
     """The gate's verdicts by backend; each has the name of its probe's file."""
-    line = command(
-        "check_parity", workload=workload, reference=reference, probes=probes, report=output
-    )
-    succeed(line)
-    return json.loads(output.read_text())["backends"]
+    return msgspec.to_builtins(report(workload, reference, probes).backends)

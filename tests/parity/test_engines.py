@@ -48,19 +48,12 @@ def test_a_run_takes_the_steps_of_the_reference(short_runs, cell):
     assert least < steps.deviations["updates"] < most
 
 
-def test_a_wrong_engine_of_several_replicas_is_refused(short_runs, cell):
-    backend, bug, group = cell
-    steps = short_runs.first_steps(backend, 2, "float32", bug=bug)
-    assert steps.passed is False
-    assert f"{group} deviate by" in steps.reason
-
-
 def test_every_protocol_passes(in_one_folder, references, tmp_path, cell):
     backend, taken = cell
     observe(backend, TAKEN[taken], in_one_folder, tmp_path, CONFIGURED)
     for name in TAKEN[taken]:
         probes = [tmp_path / name / f"{backend}.npz"]
-        verdict = judge(name, references(name), probes, tmp_path / f"{name}.json")[backend]
+        verdict = judge(name, references(name), probes)[backend]
         assert verdict["passed"], (name, verdict)
 
 
@@ -89,12 +82,7 @@ CELLS = {
     test_an_engine_keeps_its_contract: [("torch", 1)],  # backend, replicas
     # Backend, replicas, precision; more see `ShortRuns.first_steps`.
     test_a_run_takes_the_steps_of_the_reference: [
-        ("torch-ddp", 2, "float64"),
         ("torch", 1, "bfloat16", "fashion-cnn", 256),
-    ],
-    # Backend, the bug that only several replicas show, and the group that deviates.
-    test_a_wrong_engine_of_several_replicas_is_refused: [
-        ("torch-ddp", "replicas-on-their-own", "updates"),
     ],
     test_every_protocol_passes: [("torch", "all")],
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason: ["torch"],

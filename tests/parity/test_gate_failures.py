@@ -47,9 +47,7 @@ def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
     }
 
     def verdicts(reference: str) -> dict:
-        return judge(
-            "any", tmp_path / f"{reference}.npz", list(paths.values()), tmp_path / "parity.json"
-        )
+        return judge("any", tmp_path / f"{reference}.npz", list(paths.values()))
 
     judged = verdicts("expected")
     assert [judged[name]["passed"] for name in paths] == [True, False, True, None, False]

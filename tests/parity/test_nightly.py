@@ -10,13 +10,15 @@ from parity.probing import judge, probe_command
 from parity.protocols import NADAM
 from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
-    test_a_wrong_engine_of_several_replicas_is_refused,
     test_an_engine_keeps_its_contract,
     test_every_protocol_passes,
     test_every_task_passes_and_wrong_ones_are_refused_for_their_reason,
     test_every_wrong_engine_is_refused_for_its_reason,
 )
-from parity.test_full import test_class_weights_are_averaged_over_the_global_batch
+from parity.test_full import (
+    test_a_wrong_engine_of_several_replicas_is_refused,
+    test_class_weights_are_averaged_over_the_global_batch,
+)
 from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
 from workspace import CONFIG, config_of, succeed
 
@@ -122,7 +124,7 @@ def test_every_backend_passes_with_every_seed(data_of, tmp_path, name):
         succeed(probe_command(specs, [arrays], outputs), timeout=3600)
     for seed in SEEDS:
         files = [tmp_path / str(seed) / f"{backend}.npz" for backend in SEEDED]
-        verdicts = judge(name, files[0], files[1:], tmp_path / f"{seed}.json")
+        verdicts = judge(name, files[0], files[1:])
         failed = {
             backend: each["reason"] for backend, each in verdicts.items() if not each["passed"]
         }
