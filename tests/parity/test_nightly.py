@@ -22,7 +22,6 @@ from parity.test_full import (
 from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
 from workspace import CONFIG, config_of, succeed
 
-from paragone.base.tensorflow import tf
 from paragone.config.expand import probe
 from paragone.engines.reference import RULES
 
@@ -94,6 +93,7 @@ SEEDED = ["reference", "torch", "tensorflow-mirrored", "jax", "torch-xla", "torc
 
 def test_nadam_of_the_reference_is_that_of_keras_2():
     """TensorFlow still contains the class. Of words, those that a batch has move; all moments decay."""
+    import tensorflow as tf
     from tensorflow.python.keras import backend
     from tensorflow.python.keras.optimizer_v2.nadam import Nadam
 
