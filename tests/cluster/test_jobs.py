@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pytest
 import yaml
 from cluster.slurm import CPUS, GPUS, NODES, PARTITION, Cluster, missing
-from own_folder import plug_in
 from workspace import Checkout, config_of, job_stats
 
 from paragone.config.expand import expand
@@ -84,15 +83,14 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def submitted(cluster, fashion, tmp_path_factory) -> Submitted:
-    """One call: runs of PyTorch, of a plugin, of a backend on GPUs, of two workers; and matrix products."""
+    """One call: runs of PyTorch, of a backend on GPUs, of two workers; and matrix products."""
     made = Checkout(tmp_path_factory.mktemp("submitted"))
     fit_profile(made)
     made.config["data"]["folder"] = str(fashion.folder)
     gpu = {"device": "gpu", "label": "TensorFlow on GPUs"}
     backends = made.config["backends"]
     backends["tensorflow-gpu"] = backends["tensorflow-mirrored"] | gpu
-    plug_in(made, "my-torch")
-    made.only(EXPERIMENT, ["torch", "my-torch"], epochs=2, steps_per_epoch=4)
+    made.only(EXPERIMENT, ["torch"], epochs=2, steps_per_epoch=4)
     block = made.config["experiments"][EXPERIMENT]
     (one_replica,) = block["matrix"]
     two_replicas = {**one_replica, "backend": [*TWO_WORKERS, "tensorflow-gpu"], "replicas": 2}
@@ -117,16 +115,15 @@ def records_of(made: Checkout) -> list[str]:
 def test_every_job_went_through_slurm_and_ended_well(submitted):
     stats = job_stats(submitted.output)
     assert {name: len(submitted.jobs_of(name)) for name in stats} == stats
-    assert stats["train"] == 5
+    assert stats["train"] == 4
     assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
     assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
     assert (submitted.checkout / PRODUCTS).is_file()
-    for backend in ("torch", "my-torch"):
-        assert submitted.train_job(backend)["NumNodes"] == "1"
-        assert submitted.records[backend].status == "completed"
+    assert submitted.train_job("torch")["NumNodes"] == "1"
+    assert submitted.records["torch"].status == "completed"
     # Timed jobs have their nodes alone.
     timed = [*submitted.jobs_of("train"), *submitted.jobs_of("measure_products")]
-    assert len(timed) == 6
+    assert len(timed) == 5
     for job in submitted.jobs:
         assert job["OverSubscribe"] == ("NO" if job in timed else "OK"), job
 

@@ -56,7 +56,6 @@ CELLS = {
         ("tensorflow-mirrored", 1, "bfloat16"),
         ("jax", 1, "bfloat16"),
         ("torch-ddp", 2, "float32", "fashion-conv", 64, "tuned"),
-        ("jax", 2, "float32", "fashion-conv", 64, "tuned"),
     ],
     # Backend, the bug that only several replicas show, and the group that deviates.
     test_a_wrong_engine_of_several_replicas_is_refused: [

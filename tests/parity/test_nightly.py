@@ -46,6 +46,7 @@ CELLS = {
         ("torch-xla", 2, "float64", "reuters-cnn"),
         ("jax", 2, "float64", "reuters-cnn"),
         ("torch-fsdp", 2, "float64"),
+        ("jax", 2, "float32", "fashion-conv", 64, "tuned"),
         *((name, 1, "float32", "fashion-conv", 64, "tuned") for name in ("torch", "torch-compile")),
         # Of which inductor makes none on a CPU.
         ("torch-compile", 1, "float32", "fashion-conv", 64, {"options": {"cuda_graphs": True}}),
