@@ -57,7 +57,6 @@ def make_record(
     workload: str = "fashion-conv",
     steps_per_epoch: int | None = 60,
     source: str = "real",
-    edition: str = "official",
     host: str = "node-1",
     resumed_at: int | None = None,
     target: float | None = None,
@@ -92,7 +91,7 @@ def make_record(
         "status": status,
         "reason": None if status == "completed" else f"the run was {status}",
         "spec": json.loads(spec.to_json()),
-        "data": make_data(spec.workload.dataset, source, edition, examples),
+        "data": make_data(spec.workload.dataset, source, examples),
         "model": {**MODEL, "parameters": parameters},
         "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
@@ -119,14 +118,13 @@ def make_record(
 def make_data(
     dataset: str = "fashion_mnist",
     source: str = "real",
-    edition: str = "official",
     train_examples: int = TRAIN_EXAMPLES["fashion_mnist"],
 ) -> dict:
     """What a record says of its data."""
     return {
         "dataset": dataset,
         "source": source,
-        "edition": edition,
+        "edition": "official" if source == "real" else source,
         "manifest_sha256": "a" * 64,
         "train_examples": train_examples,
         "test_examples": 10_000,

@@ -216,7 +216,7 @@ def test_other_work_or_another_machine_is_not_compared():
         make_record("torch-xla", global_batch=500),
         make_record("torch-xla", workload="fashion-cnn"),
         make_record("torch-xla", host="node-2"),
-        make_record("torch-xla", source="synthetic", edition="synthetic", seed=1),
+        make_record("torch-xla", source="synthetic", seed=1),
     ]
     assert rows_of(made) == []
 

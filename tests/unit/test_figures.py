@@ -124,7 +124,7 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
 
 
 def test_synthetic_data_get_a_banner_and_real_data_none(everything, tmp_path):
-    made = [make_record("torch", source="synthetic", edition="synthetic")]
+    made = [make_record("torch", source="synthetic")]
     assert footnotes.SYNTHETIC in texts_of(Drawing.of(tmp_path, made).figure("variants"))
     assert footnotes.SYNTHETIC not in texts_of(everything.figure("variants"))
 
