@@ -5,8 +5,20 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-Answer = Callable[["Request"], None]
+# Status, headers and body, given the file.
+Answer = Callable[[bytes], tuple[int, dict[str, object], bytes]]
 PAGE = b"<!DOCTYPE html><html><body>Please log in to this network.</body></html>"
+LIES: dict[str, Answer] = {
+    "page": lambda _: (200, {"Content-Type": "text/html"}, PAGE),
+    "circle": lambda _: (302, {"Location": "reuters.npz"}, b""),  # where it came from
+    "broken": lambda _: (503, {}, b""),
+    "cut_off": lambda content: (200, {"Content-Length": len(content)}, content[:-9]),
+}
+
+
+def honest(content: bytes) -> tuple[int, dict[str, object], bytes]:
+    """Say that it is compressed once more, as servers say of every .gz file."""
+    return 200, {"Content-Encoding": "gzip"}, content
 
 
 class Request(BaseHTTPRequestHandler):
@@ -16,44 +28,16 @@ class Request(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.paths.append(self.path)
-        try:
-            self.server.answer(self)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True
+        status, headers, body = self.server.answer(self.server.content)
+        self.send_response(status)
+        for name, value in {"Content-Length": len(body), **headers, "Connection": "close"}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
-
-    def head(self, status: int, length: int, **headers: str) -> None:
-        """Status and headers; the connection ends with this answer."""
-        self.send_response(status)
-        for name, value in {"Content_Length": length, **headers, "Connection": "close"}.items():
-            self.send_header(name.replace("_", "-"), str(value))
-        self.end_headers()
-        self.close_connection = True
-
-
-def answering(
-    body: Callable[[bytes], bytes], share: float = 1, status: int = 200, **headers: str
-) -> Answer:
-    """Send something made of the file, and announce this share of its length."""
-
-    def answer(request: Request) -> None:
-        sent = body(request.server.content)
-        request.head(status, int(share * len(sent)), **headers)
-        request.wfile.write(sent)
-
-    return answer
-
-
-honest = answering(bytes)
-page = answering(lambda _: PAGE, Content_Type="text/html")
-cut_off = answering(lambda content: content[: len(content) // 2], share=2)
-longer_than_it_is = answering(lambda content: content + b"more")
-circle = answering(lambda _: b"", status=302, Location="reuters.npz")  # where it came from
-broken = answering(lambda _: b"", status=503)
-# Said to be compressed once more, as servers say of every .gz file.
-compressed = answering(bytes, Content_Encoding="gzip")
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data_programs import FASHION_FILES, fetch, serialize
-from PIL import Image
 from workspace import refused
 
 pytestmark = pytest.mark.full
@@ -27,44 +26,35 @@ class Harmful:
         return os.system, (f"touch {self.path}",)
 
 
-def npz(**arrays: np.ndarray) -> bytes:
+def npz(evil: Path) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    np.savez(stream, x=np.array([Harmful(evil)], object), y=[0])
     return stream.getvalue()
 
 
-def photograph() -> bytes:
-    stream = io.BytesIO()
-    Image.new("RGB", (64, 64)).save(stream, "JPEG")
-    return stream.getvalue()
-
-
-def archive(name: str, content: bytes) -> bytes:
+def traversal(_: Path) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as file:
-        file.writestr(name, content)
+        file.writestr("../../evil.jpg", b"")
+        file.writestr("/evil.jpg", b"")
     return stream.getvalue()
 
 
-CATS, CAT = "cats_vs_dogs", "PetImages/Cat/0.jpg"
 FILES = {"reuters": ["reuters.npz"], "cats_vs_dogs": ["cats.zip"], "fashion_mnist": FASHION_FILES}
-# The data set, the content of each of its files, given what must not be made, and the words of the message.
-CASES = {
-    "pickled": ("reuters", lambda evil: npz(x=np.array([Harmful(evil)], object), y=[0]), "must"),
-    "other arrays": ("reuters", lambda _: npz(z=np.zeros(3)), "x.npy"),
-    "bare pickle": ("reuters", lambda evil: pickle.dumps(Harmful(evil)), "not a zip file"),
-    "torn image": (CATS, lambda _: archive(CAT, photograph()[:60]), "cannot be read"),
-    "parent": (CATS, lambda _: archive("../../evil.jpg", b""), "No examples"),
-    "absolute": (CATS, lambda _: archive("/evil.jpg", b""), "No examples"),
-    "no images": ("fashion_mnist", lambda _: gzip.compress(b"no images"), "cannot be read"),
-    "torn gzip": ("fashion_mnist", lambda _: gzip.compress(bytes(10_000))[:20], "cannot be read"),
-}
 
 
 @pytest.mark.injects("files of right checksums that would do harm or are no data set")
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_no_data_set_is_one_message(tmp_path, case):
-    dataset, make, words = CASES[case]
+@pytest.mark.parametrize(
+    ("dataset", "make", "words"),
+    [
+        ("reuters", npz, "must"),
+        ("reuters", lambda evil: pickle.dumps(Harmful(evil)), "not a zip file"),
+        ("cats_vs_dogs", traversal, "No examples"),
+        ("fashion_mnist", lambda _: gzip.compress(bytes(10_000))[:20], "cannot be read"),
+    ],
+)
+def test_what_is_no_data_set_is_one_message(tmp_path, dataset, make, words):
+    """Images and arrays that cannot be read: unit/test_data_kinds.py."""
     evidence = tmp_path / "executed"
     content = make(evidence)
     mirror = tmp_path / "mirror" / dataset
