@@ -16,7 +16,6 @@ from paragone.records.run_record import RunRecord
 
 # auto: there must be one, as `make test-accelerator` has it; gpu or tpu: this kind; cpu: the suite tries
 # itself, but for what CUDA alone has. Unset: one is used if it is there.
-VARIABLE = "PARAGONE_ACCELERATOR"
 OF_KIND = {
     "gpu": ["torch", "torch-compile", "torch-ddp", "torch-fsdp", "tensorflow-mirrored", "jax"],
     "tpu": ["torch-xla", "tensorflow-tpu", "jax"],
@@ -31,7 +30,7 @@ def present() -> str | None:
     return "tpu" if tpu_is_attached() or "TPU_NAME" in os.environ else None
 
 
-ASKED = os.environ.get(VARIABLE)
+ASKED = os.environ.get("PARAGONE_ACCELERATOR")
 KIND = ASKED if ASKED in OF_KIND else present()
 
 
@@ -39,16 +38,6 @@ def pytest_configure() -> None:
     """Where there must be one and is none, that is one message."""
     if ASKED and KIND is None:
         raise pytest.UsageError("no CUDA device (by NVML) and no TPU on this machine")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without an accelerator nothing here can be tested, which the report says of each test."""
-    if KIND is None:
-        here = Path(__file__).parent
-        reason = f"no CUDA device and no TPU on this machine ({VARIABLE}=auto makes this a failure)"
-        for item in items:
-            if item.path.is_relative_to(here):
-                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

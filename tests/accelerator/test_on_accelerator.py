@@ -13,6 +13,10 @@ from paragone.config.engines import first_steps
 from paragone.machine import accelerators
 from paragone.records import record
 
+pytestmark = pytest.mark.skipif(
+    KIND is None,
+    reason="no CUDA device and no TPU on this machine (PARAGONE_ACCELERATOR=auto makes this a failure)",
+)
 FEEDS = ["batches", "pinned", "resident"]
 
 
