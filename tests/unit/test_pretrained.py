@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -146,11 +147,8 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
 
 
 def test_damaged_weights_name_what_to_delete(tmp_path, converted):
-    description = described(converted)
-    path = tmp_path / "data" / description["file"]
-    path.parent.mkdir(parents=True)
-    content = bytearray((converted / "data" / description["file"]).read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    path = shutil.copytree(converted / "data", tmp_path / "data") / described(converted)["file"]
+    content = path.read_bytes()
+    path.write_bytes(content[:5000] + b"damaged" + content[5007:])
     with pytest.raises(UserError, match=r"damaged.*delete the folder"):
         read(converted / "weights.json", tmp_path / "data")
