@@ -39,8 +39,13 @@ def shaping(block: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of a block that shape its arrays; `code`: SHA-256 of plugins' code that does."""
     beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
     shapes = {key: value for key, value in block.items() if key not in beside}
-    folders = plugins.users(block["form"], block.get("builder", block["form"]))
-    files = [file for folder in folders for file in sorted((folder / "data").rglob("*.py"))]
+    names = (f"forms/{block['form']}", f"builders/{block.get('builder')}")
+    files = [
+        file
+        for folder in plugins.folders()
+        if any((folder / f"data/{name}.py").exists() for name in names)
+        for file in sorted((folder / "data").rglob("*.py"))
+    ]
     if files:
         content = b"\0".join(file.read_bytes() for file in files)
         shapes["code"] = hashlib.sha256(content).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import tuning_variables
-from paragone.config.datasets import block_of, data_paths, state_of_files
+from paragone.config.datasets import block_of, builder_module, data_paths, state_of_files
 from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
     expand,
@@ -207,7 +207,11 @@ class Plan:
     def code_of_data(self, program: str, dataset: str) -> list[str]:
         """Return the code of a program that fetches or serializes a data set."""
         block = self.dataset(dataset)
-        return code_of(program, "data", block["form"], block.get("builder", block["form"]))
+        builder = block.get(
+            "builder", ""
+        )  # of TensorFlow Datasets, or with a module here or in a plugin
+        names = [block["form"], *([builder] if builder_module(builder) else [])]
+        return code_of(program, "data", *names)
 
     def pythons(self, question: str) -> list[str]:
         """The files that name the Python of each backend in a question."""
