@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from data_programs import CONFIG_DATA, prepare
+from data_programs import CONFIG_DATA, DATASETS, prepare
 from workspace import refusing
 
 from paragone.base.atomic_files import sha256
@@ -131,3 +131,11 @@ def test_a_builder_of_other_things_than_images(tmp_path, monkeypatch, options, s
         # 1 marks the start of a text.
         many = (inputs > 1).sum(1) > 3 if texts else inputs[:, 0] % 5 > 2
         assert np.array_equal(getattr(dataset, f"{split}_labels"), many)
+
+
+@pytest.mark.parametrize("dataset", ["fashion_mnist", "cats_vs_dogs"])
+def test_official_checksums_are_those_of_tensorflow_datasets(dataset):
+    registered = tfds.builder_cls(dataset).url_infos.values()
+    assert DATASETS[dataset]["editions"]["official"] == {
+        info.filename: info.checksum for info in registered
+    }
