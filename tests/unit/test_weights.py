@@ -8,7 +8,7 @@ import pytest
 from workspace import make_spec
 
 from paragone.base.errors import UserError
-from paragone.models.weights import digest, draw, starting
+from paragone.models.weights import digest, draw, parameter_count, starting
 
 SHAPES = {
     "0.conv2d.kernel": (5, 5, 4, 20),
@@ -53,6 +53,7 @@ def test_values_fill_their_interval_and_batch_norm_starts_as_the_identity(initia
             assert values.std() == pytest.approx(bound / math.sqrt(3), rel=0.05)
     for part, value in (("gamma", 1), ("beta", 0), ("moving_mean", 0), ("moving_variance", 1)):
         assert np.array_equal(weights[f"1.batch_norm.{part}"], np.full(20, value, np.float32))
+    assert parameter_count(weights) == 2_020 + 40 + 16_050 + 50_000 + 576  # without statistics
     if initializer != "keras":  # normal
         assert weights["3.embedding.embeddings"].std() == pytest.approx(1, rel=0.02)
 
