@@ -1,4 +1,4 @@
-"""The workflow runs from anywhere: with -s, with -d, as a module, from any path, without git."""
+"""The workflow runs from anywhere: with -d, as a module, from any path, without git. -s: own_folder.py."""
 
 import json
 import os
@@ -16,7 +16,6 @@ ELSEWHERE = "else where"
 # Of each kind of call: the folder it is made in, that of its results, and its options. The path of
 # the checkout has spaces, letters of other alphabets, and what a shell would interpret.
 CALLS = {
-    "-s": (ELSEWHERE, ELSEWHERE, ["-s", f"../{ODD}/paragone/Snakefile"]),
     "-d": (f"{ODD}/paragone", ELSEWHERE, ["-d", f"../../{ELSEWHERE}"]),
     "module": (ODD, ODD, []),
 }
