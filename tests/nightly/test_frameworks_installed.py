@@ -1,12 +1,12 @@
 """`make all FRAMEWORKS=...` from a clean checkout: installs, trains and answers with that framework alone."""
 
 import json
-import subprocess
 
 import pytest
-from workspace import CONFIG, Checkout, call
+from workspace import CONFIG, Checkout, call, succeed
 
 from paragone.config.narrow import FRAMEWORKS, framework_of
+from paragone.records import record
 
 pytestmark = pytest.mark.alone
 # By framework: the package that only its environment has.
@@ -21,21 +21,12 @@ def test_one_framework_is_enough(tmp_path, framework):
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", as `frameworks` has it" in done.stderr
     python = checkout.folder / f".venv-{framework}/bin/python"
-    listed = subprocess.run(
-        [python.with_name("uv"), "pip", "list", "--format=json", f"--python={python}"],
-        capture_output=True,
-        check=True,
-    ).stdout
+    listed = succeed([python.with_name("uv"), "pip", "list", "--format=json", f"--python={python}"])
     installed = {package["name"] for package in json.loads(listed)}
     assert {name for name, package in PACKAGES.items() if package in installed} <= {framework}
-    records = [
-        json.loads(path.read_text()) for path in checkout.folder.glob("results/runs/*/record.json")
-    ]
-    trained = {record["spec"]["backend"]["name"] for record in records}
-    assert trained
-    assert {framework_of(CONFIG["backends"][name]["environment"]) for name in trained} == {
-        framework
-    }
-    assert "completed" in {record["status"] for record in records}
+    records = [record.read(path) for path in checkout.folder.glob("results/runs/*/record.json")]
+    assert "completed" in {made.status for made in records}
+    trained = [CONFIG["backends"][made.spec.backend.name] for made in records]
+    assert {framework_of(backend["environment"]) for backend in trained} == {framework}
     answers = (checkout.folder / "results/answers.json").read_text()
     assert f"not of {framework}, as `frameworks` has it" in answers

@@ -24,6 +24,7 @@ SOURCE = "results/data/fashion_mnist/source.json"
 TABLE = "results/tables/accelerator_reference/accelerator_reference.csv"
 
 
+@pytest.mark.injects("folders with spaces, `&` and letters of other alphabets")
 @pytest.mark.parametrize("kind", CALLS)
 def test_dry_run_and_two_real_jobs(fashion, tmp_path, kind):
     """The data folder, which only mine.yaml names, has the arrays already."""
