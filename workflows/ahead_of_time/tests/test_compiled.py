@@ -1,9 +1,8 @@
-"""Compiled steps: their plan, traffic read by hand, bounds, figures and tables.
+"""Compiled steps: traffic read by hand, bounds, figures and tables.
 
 Records of compilations are made up: eight devices of a machine with round peaks.
 """
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,7 @@ import matplotlib.pyplot as plt
 import msgspec
 import pandas as pd
 import pytest
-import yaml
-from workspace import CONFIG, FOLDERS, ROOT
+from workspace import FOLDERS
 
 import show
 from ahead_of_time.bounds import (
@@ -28,9 +26,7 @@ from ahead_of_time.bounds import (
     validated,
 )
 from ahead_of_time.hlo import traffic
-from ahead_of_time.plan import plan_of
 from ahead_of_time.records import Compilation, MeasuredStep
-from paragone.base.errors import UserError
 from paragone.base.typed_json import write
 from paragone.config.numbers import Protocol, Row
 
@@ -101,30 +97,6 @@ def measured() -> MeasuredStep:
     return msgspec.convert(record, MeasuredStep)
 
 
-FOLDER = ROOT / "workflows/ahead_of_time"
-BLOCK = yaml.safe_load((FOLDER / "config.yaml").read_text())["ahead_of_time"]
-
-
-def config_of(**row: object) -> dict:
-    """The config with one published row, of fashion-cnn on the TPU of the sources."""
-    usual = {"workload": "fashion-cnn", "backend": "jax", "target": "tpu-v2-8"}
-    block = copy.deepcopy(BLOCK) | {"published": [usual | row], "scaling": [], "measured": []}
-    return CONFIG | {"ahead_of_time": block}
-
-
-def test_a_step_is_exported_once_for_all_targets_of_as_many_devices():
-    plan = plan_of(config_of(target=["tpu-v2-8", "tpu-v3-8", "v100-1"], global_batch=[1024, 2048]))
-    assert len(plan.published) == 6
-    found = {(spec.replicas, spec.global_batch) for spec in plan.steps.values()}
-    assert found == {(8, 1024), (8, 2048), (1, 1024), (1, 2048)}
-
-
-def test_a_target_that_is_not_there_is_named_with_its_key():
-    words = r"published\[0\]\.target: there is no 'none'; known are tpu-v2-8"
-    with pytest.raises(UserError, match=words):
-        plan_of(config_of(target="none"))
-
-
 TRAFFIC = """
 %fused (p: f32[4]) -> f32[4] {
   ROOT %inside = f32[1024]{0} add(%p, %p)
@@ -149,29 +121,23 @@ def test_traffic_is_that_of_main_memory_in_whole_tiles():
 
 
 LIBRARY = """
-%inside (q: f32[100]) -> f32[100] {
-  %q = f32[100]{0} parameter(0)
-  ROOT %twice = f32[100]{0} fusion(%q), kind=kLoop, calls=%fused
-}
-
 ENTRY %main (a: f32[100], w: f32[10]) -> f32[100] {
   %a = f32[100]{0} parameter(0)
   %w = f32[10]{0} parameter(1)
   %conv = (f32[50]{0}, u8[9000]{0}) custom-call(%a, %w), custom_call_target="__cudnn$convForward"
   %out = f32[50]{0} get-tuple-element(%conv), index=0
-  %all = f32[100]{0} fusion(%out), kind=kLoop, calls=%fused
-  ROOT %end = f32[100]{0} call(%all), to_apply=%inside
+  ROOT %all = f32[100]{0} fusion(%out), kind=kLoop, calls=%fused
 }
 """
 
 
-def test_traffic_of_a_gpu_has_the_calls_of_libraries_and_what_is_called_inside():
-    """Without the bytes that the library works with; 100 + 10 + 50, 50 + 100, 100 + 100 floats.
+def test_traffic_of_a_gpu_has_the_calls_of_libraries():
+    """Without the bytes that the library works with; 100 + 10 + 50, and 50 + 100 floats.
 
     A cache of 100 bytes leaves 300, 0 and 100 of 400, 40 and 200 bytes.
     """
-    assert traffic(LIBRARY) == 4 * (160 + 150 + 200)
-    assert traffic(LIBRARY, cache=100) == 300 + 0 + 100 + (100 + 300) + (300 + 300)
+    assert traffic(LIBRARY) == 4 * (160 + 150)
+    assert traffic(LIBRARY, cache=100) == 300 + 0 + 100 + (100 + 300)
 
 
 def test_a_bound_by_hand():

@@ -6,7 +6,7 @@ from workspace import INDUCTOR, ROOT, changed, command, job, make_spec, succeed
 
 import tabulate_profiles
 from paragone.base.typed_json import read
-from profilers import Line, Operation, of_device, operations_of
+from profilers import Line, Operation, operations_of
 from step_profiles import ProfileRecord
 
 pytestmark = pytest.mark.full
@@ -72,6 +72,3 @@ def test_time_inside_an_operation_is_not_its_own():
     assert {each.name: each for each in found} == {
         name: Operation(name, *of) for name, of in expected.items()
     }
-    lines = [Line("/device:TPU:0", name, []) for name in ("Steps", "XLA Modules", "XLA Ops")]
-    lines = [Line("/host:CPU", "python", []), *lines, Line("/device:GPU:0", "Stream #13", [])]
-    assert of_device(lines) == lines[3:]
