@@ -62,7 +62,6 @@ def test_a_worker_that_fails_ends_all_with_their_helpers(capfd):
     ("name", "value"),
     [
         ("PARAGONE_PORT", "http"),
-        ("PARAGONE_PORT", "70000"),
         ("PARAGONE_PORT", "taken"),
         ("PARAGONE_ADDRESS", "no-such-host.invalid"),
     ],
