@@ -1,15 +1,17 @@
 """The workflow on a real Slurm of two nodes: its jobs, what they ask for, how they fail and resume."""
 
+import json
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 import yaml
 from cluster.slurm import CPUS, GPUS, NODES, PARTITION, Cluster, missing
-from workspace import Checkout, config_of, job_stats
+from workspace import ROOT, Checkout, config_of, job_stats
 
 from paragone.config.expand import expand
 from paragone.records import record
@@ -62,14 +64,13 @@ def fit_profile(made: Checkout) -> None:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """A running cluster; gone when the tests of this file have ended."""
-    if lacking := missing():
-        reason = (
-            f"a Slurm cluster needs Debian's {' and '.join(lacking)}, which are not installed: "
-            f"apt-get install --no-install-recommends {' '.join(lacking)} ({REQUIRED} makes this a failure)"
+    lacking = missing()
+    if lacking and not os.environ.get(REQUIRED):
+        pytest.skip(
+            f"a Slurm cluster needs Debian's {' and '.join(lacking)}: apt-get install "
+            f"--no-install-recommends {' '.join(lacking)} ({REQUIRED} makes this a failure)"
         )
-        if os.environ.get(REQUIRED):
-            pytest.fail(f"{REQUIRED} is set, but {reason}")
-        pytest.skip(reason)
+    assert not lacking
     made = Cluster()
     # As Ctrl-C does it: pytest then ends its fixtures, and no job outlives a test that ran out of time.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -164,3 +165,36 @@ def test_message_of_a_failed_job_names_its_log(submitted, cluster):
     named = re.search(rf"/\S*/results/logs/slurm/rule_train/\S*/{job['JobId']}\.log", printed)
     assert named, printed
     assert "rule train" in (made / named[0]).read_text()
+
+
+# Who shares a GPU with whom, as Slurm numbers them: on the cluster's GPUs, which are fake.
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from paragone.workers.rendezvous import Rendezvous
+world = Rendezvous(Path(sys.argv[1]), 2, timeout=30).join()
+print(json.dumps([world.rank, world.local_rank, world.local_workers]))
+"""
+OTHERS_HIDDEN = (
+    "export CUDA_VISIBLE_DEVICES=0; "  # what a cgroup that constrains devices makes of any number
+)
+
+
+@pytest.mark.parametrize(
+    ("option", "first", "expected"),
+    [
+        ("--gpus-per-task=1", "", [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus-per-task=1", OTHERS_HIDDEN, [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus=2", "", [[0, 0, 2], [1, 1, 2]]),  # both see the same GPUs, and take one each
+    ],
+    ids=["own", "hidden", "shared"],
+)
+def test_a_task_knows_with_whom_it_shares_a_gpu(cluster, tmp_path, option, first, expected):
+    """Rank, local rank and local workers of each of two tasks on one node."""
+    (tmp_path / "join.py").write_text(PROGRAM)
+    join = f"PYTHONPATH={ROOT / 'scripts'} {sys.executable} {tmp_path / 'join.py'} {tmp_path}"
+    line = ["srun", f"--partition={PARTITION}", "--nodes=1", "--ntasks=2", option]
+    done = cluster.call(*line, "bash", "-c", first + join)
+    assert done.returncode == 0, done.stderr
+    assert sorted(json.loads(text) for text in done.stdout.splitlines()) == expected
