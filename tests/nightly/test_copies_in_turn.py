@@ -1,89 +1,68 @@
-"""Real contests of a variant with a copy of itself, and with a copy that sleeps: what do verdicts say?
+"""Real contests of TensorFlow with a copy of itself, and with a copy that sleeps: what do verdicts say?
 
-Some hours on two cores that do nothing else. Eager PyTorch keeps its memory, without which its speed
-differs from process to process: docs/method.md#contests.
+Some hours on two cores that do nothing else.
 """
 
 import os
-from pathlib import Path
 
-import msgspec
 import pytest
 from faults.test_held_contests import line_of
-from workspace import CONFIG, Arrays, changed, make_spec, succeed, write_files
+from workspace import CONFIG, changed, make_spec, succeed, write_files
 
 from paragone.analysis import contests, pairwise
 from paragone.base import plugin_folders
-from paragone.config.run_spec import Tuned
 from paragone.records.record import read_contests
 
 REPETITIONS = 10
 pytestmark = pytest.mark.alone
-SLOW = '''"""{name}, which sleeps for a twentieth of each step if `SHARE` is 0.05."""
+COPY = """
 import time
 
-from paragone.engines.{name} import ENGINE as Engine
-
-SHARE = {share}
+from paragone.engines.tensorflow import ENGINE as Engine
 
 
 def slowed(batches):
     mark = time.perf_counter()
     for batch in batches:
         yield batch
-        time.sleep(SHARE * (time.perf_counter() - mark))
+        time.sleep({share} * (time.perf_counter() - mark))
         mark = time.perf_counter()
 
 
-class Slow(Engine):
+class Copy(Engine):
     def train_epoch(self, seed, learning_rates, batches, steps):
         return super().train_epoch(seed, learning_rates, slowed(batches), steps)
 
 
-ENGINE = Slow
-'''
+ENGINE = Copy
+"""
 DECLARED = """[engines.again]
-strategies = {single = "one worker", mirrored = "one worker"}
+strategies = {mirrored = "one worker"}
 batch_norm = "whole"
-tuned = {fused_optimizer = "as of torch"}
 """
 
 
-def relations(arrays: Arrays, folder: Path, backend: str, engine: str, share: float) -> list[str]:
-    """The relations of a backend to its copy, by so many calls, each with contests of its own."""
-    text = SLOW.format(name=engine, share=share)
-    write_files(folder / "own", {"plugin.toml": DECLARED, "engines/again.py": text})
-    folders = [os.environ[plugin_folders.VARIABLE], str(folder / "own")]
-    plugin = {plugin_folders.VARIABLE: os.pathsep.join(folders)}
-    tuning = CONFIG["backends"]["torch"]["tuned"] if engine == "torch" else {}
-    tuned = {"tuning": msgspec.convert(tuning, Tuned)}
-    spec = make_spec("fashion-cnn", backend, global_batch=128, **tuned)
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_a_copy_that_sleeps_is_found_and_a_plain_one_is_not(fashion, tmp_path, share):
+    """By chance one call in twenty declares a copy, and one campaign in ninety has more than two of ten."""
+    plugin = {"plugin.toml": DECLARED, "engines/again.py": COPY.format(share=share)}
+    write_files(tmp_path / "own", plugin)
+    plugins = os.pathsep.join([os.environ[plugin_folders.VARIABLE], str(tmp_path / "own")])
+    spec = make_spec("fashion-cnn", "tensorflow-mirrored", global_batch=128)
     copy = changed(spec, backend={"name": "again", "engine": "again"})
-    proven = {("fashion-cnn", name): True for name in (backend, "again")}
+    proven = {("fashion-cnn", one.backend.name): True for one in (spec, copy)}
     block = {**CONFIG["contest"], "contests": 30, "minutes": 8}
-    found = []
+    winners = []
     for number in range(REPETITIONS):
-        results = folder / str(number)
+        results = tmp_path / str(number)
         results.mkdir()
-        line = line_of(arrays, results, [spec, copy], **block)
-        succeed(line, timeout=1200, **plugin)
+        line = line_of(fashion, results, [spec, copy], **block)
+        succeed(line, timeout=1200, **{plugin_folders.VARIABLE: plugins})
         record = read_contests(results / "record.json")
         (row,) = pairwise.verdicts(contests.rounds([record], "", proven), {}).to_dict("records")
         assert row["n"] >= 3, row
-        found.append(row["winner"].partition(" (")[0] or row["relation"])
-    return found
-
-
-@pytest.mark.parametrize("share", [0.0, 0.05])
-@pytest.mark.parametrize(
-    ("backend", "engine"), [("tensorflow-mirrored", "tensorflow"), ("torch", "torch")]
-)
-def test_a_copy_that_sleeps_is_found_and_a_plain_one_is_not(
-    fashion, tmp_path, backend, engine, share
-):
-    """By chance one call in twenty declares a copy, and one campaign in ninety has more than two of ten."""
-    found = relations(fashion, tmp_path, backend, engine, share)
+        winners.append(row["winner"].partition(" (")[0])
     if share:
-        assert sum(one == backend for one in found) >= 9, found
+        assert winners.count("tensorflow-mirrored") >= 9, winners
     else:
-        assert sum(one in {backend, "again"} for one in found) <= 2, found
+        assert winners.count("") >= REPETITIONS - 2, winners
