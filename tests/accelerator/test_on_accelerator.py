@@ -11,7 +11,6 @@ from workspace import CONFIG, changed, command, succeed, train_command
 
 from paragone.config.engines import first_steps
 from paragone.machine import accelerators
-from paragone.records import record
 
 pytestmark = pytest.mark.skipif(
     KIND is None,
@@ -58,18 +57,6 @@ def test_it_passes_the_parity_gate(data_of, tmp_path, backend, workload):
     if verdict["passed"] is None and not (KIND == "gpu" and "torch" in backend):
         pytest.skip(lacking(backend, verdict["reason"]))
     assert verdict["passed"], verdict
-
-
-def test_a_full_memory_is_a_status(run, fashion, cuda, tmp_path):
-    """Activations of a batch that no GPU holds: 60,000 images of WideResNet-16, ten times wider."""
-    spec = spec_on("torch", epochs=1, steps_per_epoch=1)
-    model = {**CONFIG["workloads"]["wide-resnet"]["model"], "width": 10, "dropout": 0.0}
-    workload = {"model": model, "initializer": "keras"}
-    batch = {"global_batch": 60_000, "per_replica_batch": 60_000}
-    succeed(train_command(changed(spec, workload, **batch), fashion, tmp_path), timeout=400)
-    made = record.read(tmp_path / "record.json")
-    assert made.status == "out_of_memory", made.reason
-    assert "memory" in made.reason.lower()
 
 
 def test_energy_is_that_of_the_work(run, cuda):
