@@ -18,8 +18,8 @@ from paragone.records import record
 pytestmark = pytest.mark.full
 
 EXPERIMENT = "tpu_fashion_conv"
-# Backend -> its environment; the last is of a plugin.
-BACKENDS = {"torch": "torch", "jax": "jax", "my-torch": "torch"}
+# Backend -> its environment; the last is of a plugin. That of TensorFlow reads data, too.
+BACKENDS = {"torch": "torch", "tensorflow-mirrored": "tensorflow", "my-torch": "torch"}
 GPUS = ("tensorflow-gpu", "torch-cuda", "jax-cuda")
 TPUS = ("tensorflow-tpu", "torch-xla-tpu", "jax-tpu")
 CONDA = f"{ROOT / 'tests/pipeline/conda/bin'}{os.pathsep}{os.environ['PATH']}"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
 from paragone.base.errors import UserError
 
@@ -148,6 +147,8 @@ def _number_in(text: str) -> str:
         return ""
     if not math.isfinite(number):
         return f"{_shown(text)} is not a finite number; write one that is"
+    import yaml  # not at the top: environments of frameworks have no YAML
+
     if isinstance(yaml.safe_load(text), int | float):
         return (
             f"{_shown(text)} is text, not a number; write it without quotes, or, as a block of --config "
