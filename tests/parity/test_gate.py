@@ -6,17 +6,12 @@ test_engines.py the backends of several workers.
 
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from parity.conftest import TEXTS
 from parity.probing import judge, observe
-from workspace import CONFIG, config_of
+from workspace import CONFIG
 
-from paragone import data
-from paragone.config.expand import probe
-from paragone.data.batches import train_batches
 from paragone.parity.compare import TOLERANCES
-from paragone.training.observe import fitted
 
 pytestmark = pytest.mark.full
 
@@ -51,23 +46,3 @@ def test_every_backend_passes(references, probes, cell):
 
 
 CELLS = {test_every_backend_passes: ["fashion-conv", *TEXTS]}
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
-
-
-def test_double_softmax_by_hand(references, data_of):
-    """The flaw: the cross entropy of softmax(softmax(logits)), from the same initial weights."""
-    arrays = data_of["reuters"]
-    dataset = data.load(arrays.manifest, arrays.folder)
-    spec, few = fitted(probe(config_of(), "reuters-cnn", "reference"), dataset)
-    _, labels = next(train_batches(few, spec, 1))
-    rows = np.arange(len(labels))
-    plain, double = (np.load(references(workload)) for workload in TEXTS)
-    chances = softmax(plain["logits"])
-    assert plain["loss"] == pytest.approx(-np.log(chances[rows, labels]).mean(), rel=1e-12)
-    np.testing.assert_allclose(double["logits"], chances, rtol=1e-10)
-    expected = -np.log(softmax(chances)[rows, labels]).mean()
-    assert double["loss"] == pytest.approx(expected, rel=1e-12)

@@ -1,9 +1,8 @@
 """The whole workflow on synthetic data, with each rule in an environment of its own and no data to reach.
 
-With the other frameworks: tests/nightly/test_fresh_others.py.
+With the other frameworks: tests/nightly/test_frameworks_installed.py.
 """
 
-import json
 import os
 from pathlib import Path
 
@@ -29,20 +28,14 @@ NO_DATA |= dict.fromkeys(PROXIES, UNREACHABLE)
 
 
 @pytest.fixture(scope="module")
-def backends(request) -> dict[str, str]:
-    """Those of the test's module."""
-    return request.module.BACKENDS
-
-
-@pytest.fixture(scope="module")
-def checkout(backends, tmp_path_factory) -> Checkout:
+def checkout(tmp_path_factory) -> Checkout:
     """The finished one, with environments that were installed first; two steps an epoch.
 
     What Snakemake printed while it trained is in its file `printed`.
     """
     made = Checkout(tmp_path_factory.mktemp("fresh"))
     plug_in(made, "my-torch")
-    made.only(EXPERIMENT, [*backends], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
+    made.only(EXPERIMENT, [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
     line = ["all", "--cores", "2", "--software-deployment-method", "conda"]
     made.snakemake(*line, "--conda-create-envs-only", PATH=CONDA)
     (made / "printed").write_text(made.snakemake(*line, PATH=CONDA, **NO_DATA))
@@ -54,19 +47,19 @@ def results(checkout) -> Path:
     return checkout / "results"
 
 
-def test_each_backend_trained_in_its_own_environment(backends, checkout, results):
+def test_each_backend_trained_in_its_own_environment(checkout, results):
     """It saw the frameworks of its conda file, in their versions, and no other.
 
     Snakemake keeps a copy of the file beside each environment.
     """
     made = [path.read_text() for path in (checkout / ".snakemake/conda").glob("*.yaml")]
-    used = ["workflow", *{*backends.values()}]
+    used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
     records = [record.read(path) for path in results.glob("runs/*/record.json")]
-    assert {made.spec.backend.name for made in records} == set(backends)
+    assert {made.spec.backend.name for made in records} == set(BACKENDS)
     for made in records:
         assert (made.status, made.data.source) == ("completed", "synthetic")
-        pins = pinned(backends[made.spec.backend.name])
+        pins = pinned(BACKENDS[made.spec.backend.name])
         (process,) = made.processes
         assert process.software.pop("python")
         assert process.software.items() <= pins.items()
@@ -85,15 +78,6 @@ def test_whatever_is_made_of_synthetic_data_says_so(checkout, results):
     assert len(tables) == 2
     for path in (*figures, *tables, results / "index.html", results / "so_far.html"):
         assert "SYNTHETIC DATA" in path.read_text(), path
-
-
-def test_source_synthetic_asks_nobody(checkout, mirror):
-    """Real data at hand are left alone; the arrays of the run above are used again."""
-    target = "results/data/fashion_mnist/manifest.json"
-    line = [target, "--cores", "1", "--config", "data={'source': 'synthetic'}"]
-    assert "NOTICE" not in checkout.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
-    assert json.loads((checkout / target).read_text())["source"] == "synthetic"
-    assert len(list((checkout / "data").glob("arrays/*"))) == 1
 
 
 @pytest.mark.parametrize("name", [*GPUS, *TPUS])
