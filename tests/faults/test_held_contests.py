@@ -80,7 +80,9 @@ def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]
     line = line_of(small, tmp_path, specs, contests=1, rounds=20, window_seconds=0.2)
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
-        victim = wait_for(lambda: next((p for p in participants(run) if warm(p)), None), run)
+        # It has imported its framework and trains.
+        warm = lambda: [p for p in participants(run) if p.cpu_times().user > 3]  # noqa: E731
+        victim = wait_for(warm, run)[0]
         victim.kill()
         assert run.wait(120) == 0
     (contest,) = read_contests(tmp_path / "record.json").contests
@@ -89,11 +91,6 @@ def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     assert "SIGKILL" in failed[0].reason
     other = next(index for index, each in enumerate(contest.contestants) if not each.reason)
     assert sum(window.contestant == other for window in contest.windows) == 20
-
-
-def warm(process: psutil.Process) -> bool:
-    """Whether a participant has imported its framework and trains."""
-    return process.cpu_times().user > 3
 
 
 @pytest.mark.injects("the coordinator killed or interrupted")

@@ -62,10 +62,15 @@ def test_a_user_without_name_and_home_has_both_in_a_worker_and_keeps_the_choice_
     Path(made["HOME"]).rmdir()
 
 
-def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
+@pytest.mark.injects("texts of a config that would do harm in a shell")
+def test_blocks_longer_than_an_argument_reach_the_programs_and_no_shell(checkout):
     """Nine thousand classes, a notice of the variables of the shell, and a home that nobody can make."""
     made = checkout()
-    names = [f'Klasse {number}: "ü" & it\'s long' for number in range(9_000)]
+    harm = made.folder / "harm"
+    names = [f'Klasse {number}: "ü" & it\'s long' for number in range(8_999)]
+    names.append(
+        f"$(touch {harm}) `touch {harm}`; touch {harm} ' touch {harm} ' \" \\ & touch {harm}"
+    )
     block = {"form": "arrays", "path": "many.npz", "held_out": 0.5, "classes": names}
     made.config["datasets"]["many"] = block
     made.configure()
@@ -75,4 +80,5 @@ def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
     printed = made.snakemake("results/data/many/manifest.json", "--cores", "1", **odd)
     manifest = json.loads((made / "results/data/many/manifest.json").read_text())
     assert manifest["class_names"] == names
+    assert not harm.exists()
     assert printed.count("without these variables of the shell: KERAS_BACKEND; ") == 1

@@ -1,11 +1,10 @@
 """What fails in the parity gate costs nothing else."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from parity.probing import judge, probe_command
-from workspace import Arrays, call, changed, config_of, succeed
+from workspace import call, changed, config_of, succeed
 
 from paragone.config.expand import probe
 from paragone.parity import compare
@@ -14,19 +13,14 @@ from probe import supervise
 SPEC = probe(config_of(), "fashion-conv", "torch")
 
 
-def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
-    """The command that probes `SPEC` with changes of its workload, by names of outputs."""
-    specs = [changed(SPEC, each) for each in workloads.values()]
-    return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
-
-
 def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
     """Its file holds the reason. An absent device is no verdict; without a reference nothing is in parity."""
     absent = changed(SPEC, backend={"device": "gpu"})
     line = probe_command([absent], [fashion], [tmp_path / "absent.npz"])
     assert "[fashion-conv torch] without result: " in succeed(line)
     broken = {"optimizer": SPEC.workload.optimizer | {"beta_2": "nothing"}}
-    done = call(probes(fashion, tmp_path, before={}, broken=broken, after={}))
+    outputs = [tmp_path / f"{name}.npz" for name in ("before", "broken", "after")]
+    done = call(probe_command([SPEC, changed(SPEC, broken), SPEC], [fashion], outputs))
     assert done.returncode == 0
     assert done.stdout.count("computed") == 2
     assert "[fashion-conv torch] failed: TypeError: " in done.stdout
