@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
-from parity.driving import run_workers
+from parity.probing import run_workers
 from workspace import CONFIG, Arrays, call, made_once, make_spec
 from workspace import train_command as train
 

@@ -6,8 +6,7 @@ batch norm's statistics are kept. Other backends and workloads: test_full.py and
 """
 
 import pytest
-from parity.driving import last_of, observe_engine
-from parity.probing import judge, observe
+from parity.probing import judge, last_of, observe, observe_engine
 from parity.protocols import CONFIGURED, TAKEN
 from parity.tasks import TASKS
 from workspace import changed, make_spec
