@@ -22,7 +22,15 @@ from paragone.workers.worker_failure import processes, run_workers
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
     job: RunJob = read_job(RunJob, arguments)
-    check_nodes(job.nodes, job.spec.workers)
+    workers = job.spec.workers
+    if not 1 <= job.nodes <= workers:
+        raise UserError(f"nodes: {workers} worker(s) cannot be spread over {job.nodes} hosts")
+    if job.nodes > 1 and "SLURM_JOB_ID" not in os.environ:
+        raise UserError(
+            f"nodes: {job.nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
+            "with --workflow-profile profiles/slurm, or use one host: add train:nodes=1 to a --set-resources "
+            "of yours, which takes the place of the profile's"
+        )
     program = Path(__file__).with_name("train.py")
     # Beside the checkpoints: Snakemake deletes only declared outputs.
     with (
@@ -34,18 +42,6 @@ def main(arguments: list[str] | None = None) -> None:
         how = {"nodes": job.nodes, "cores": job.threads, "affinity": cores}
         if failure := run_workers(line, job.spec, meeting, **how):
             conclude(job, meeting, *failure)
-
-
-def check_nodes(nodes: int, workers: int) -> None:
-    """Raise `UserError` if the workers cannot be spread over so many hosts."""
-    if not 1 <= nodes <= workers:
-        raise UserError(f"nodes: {workers} worker(s) cannot be spread over {nodes} hosts")
-    if nodes > 1 and "SLURM_JOB_ID" not in os.environ:
-        raise UserError(
-            f"nodes: {nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
-            "with --workflow-profile profiles/slurm, or use one host: add train:nodes=1 to a --set-resources "
-            "of yours, which takes the place of the profile's"
-        )
 
 
 def conclude(job: RunJob, meeting: Path, status: str, reason: str | None) -> None:

@@ -161,7 +161,10 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(main)
     def program(*arguments: object, **options: object) -> None:
-        _print_anything()
+        # Characters that the encoding of a terminal or log lacks are escaped, instead of failing on them.
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             main(*arguments, **options)
         except Interrupted as interruption:
@@ -196,10 +199,3 @@ def keep_traceback(error: Exception) -> str:
     except OSError as reason:
         return f"no file: {file}: {reason.strerror}"
     return str(file)
-
-
-def _print_anything() -> None:
-    """Escape characters that the encoding of a terminal or log lacks, instead of failing on them."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

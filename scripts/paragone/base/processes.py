@@ -32,7 +32,6 @@ MATTERING = (
 )
 # Of those, what images of containers and shell profiles have, and what changes messages alone.
 _HARMLESS = ("TF_CLI_", "TF_CPP_", "TORCH_HOME")
-_HARMLESS_ENDING = "_VERSION"
 # What a process that executes a framework keeps of the shell: where things are, language and time zone, and
 # the devices and network interfaces that scheduler and site give it.
 _KEPT = (
@@ -44,9 +43,8 @@ _KEPT = (
     *("GLOO_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"),
 )
 _KEPT_BEGINNINGS = ("CONDA_", "LC_", "PARAGONE_", "PMI", "SLURM_", "SRUN_", "TPU_")
-# What a process that may download keeps in addition, and every variable that ends so.
+# What a process that may download keeps in addition, and every variable that ends with "_proxy".
 _OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
-_PROXY = "_proxy"
 # Set by Snakemake for every job, all to its number of threads; the first one by nobody else.
 _OF_SNAKEMAKE = ("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
@@ -81,7 +79,7 @@ def environment(
         for name, value in os.environ.items()
         if name in _KEPT
         or name.startswith(_KEPT_BEGINNINGS)
-        or (network and (name in _OF_NETWORK or name.lower().endswith(_PROXY)))
+        or (network and (name in _OF_NETWORK or name.lower().endswith("_proxy")))
     }
     folders = {"TMPDIR": tempfile.gettempdir()}
     home = inherited.get("HOME", "")
@@ -104,7 +102,7 @@ def tuning_variables() -> dict[str, str]:
 
 def tunes(name: str) -> bool:
     """Return whether a variable may be one of a run's tuning."""
-    harmless = name.startswith((*_HARMLESS, *_KEPT)) or name.endswith(_HARMLESS_ENDING)
+    harmless = name.startswith((*_HARMLESS, *_KEPT)) or name.endswith("_VERSION")
     return name.startswith(MATTERING) and not harmless
 
 

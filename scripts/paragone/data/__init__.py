@@ -12,8 +12,6 @@ import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "drawable", "few", "load"]
-
 
 @dataclass(frozen=True, eq=False)  # compared by identity: comparing arrays is never meant
 class Dataset:

@@ -13,11 +13,8 @@ MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
 # What is decoded, whatever the name of the file says. The files of many phones (MPO) begin as JPEG.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 NAMES = "JPEG, PNG, GIF, BMP, TIFF, WebP and PPM"
-WHITE = (255, 255, 255, 255)
-TURNED = "turned upright, as their EXIF orientation says"
 FRAMES = "of several frames or pages, of which the first is taken"
 ON_WHITE = "transparent, drawn on white"
-CMYK = "in CMYK, converted to RGB without a color profile"
 SCALED = "of more than 8 bits per value, scaled by `range`"
 Image.MAX_IMAGE_PIXELS = None  # `decoded` refuses too many pixels, with a message of its own
 
@@ -79,7 +76,7 @@ def _converted(
     opened.load()
     image: Image.Image = opened
     if image.getexif().get(0x0112, 1) != 1:
-        treated.append(TURNED)
+        treated.append("turned upright, as their EXIF orientation says")
         image = ImageOps.exif_transpose(image)
     if deep:
         image = _of_eight_bits(image, limits, name)
@@ -87,9 +84,9 @@ def _converted(
     if image.has_transparency_data:
         above = image.convert("RGBA")
         treated += [ON_WHITE] if np.asarray(above)[..., 3].min() < 255 else []
-        image = Image.alpha_composite(Image.new("RGBA", above.size, WHITE), above)
+        image = Image.alpha_composite(Image.new("RGBA", above.size, "white"), above)
     if image.mode == "CMYK":
-        treated.append(CMYK)
+        treated.append("in CMYK, converted to RGB without a color profile")
     try:
         # Palettes and CMYK have no gray of their own: by way of RGB.
         image = image if image.mode in ("1", "L") else image.convert("RGB")

@@ -397,8 +397,12 @@ def open_mesh(
             # one: in the text CNN two devices on two cores hang, and XLA aborts. Four threads were enough.
             cores = len(os.sched_getaffinity(0))
             os.environ["PJRT_NPROC"] = str(max(cores, 8 * local))
-        if world.workers == 1:
-            _keep_programs()
+        # All programs, however small; on CPUs, where to compile again gives the same program: on GPUs it
+        # tries out kernels anew.
+        versions = ("jax", jax.__version__, jaxlib.__version__)
+        if folder := kept_programs(*versions) if world.workers == 1 else None:
+            jax.config.update("jax_compilation_cache_dir", str(folder))
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     if world.workers > 1:
         _join(kind, local, world)
     try:
@@ -408,16 +412,6 @@ def open_mesh(
         raise Unavailable(f"JAX finds no {kind}: {reason}") from error
     require_devices("JAX", kind, replicas, len(devices))
     return jax.make_mesh((replicas,), ("data",), (AxisType.Auto,), devices=devices[:replicas])
-
-
-def _keep_programs() -> None:
-    """Let JAX's cache have all programs, however small, where `kept_programs` has a folder for them.
-
-    On CPUs, where to compile again gives the same program: on GPUs it tries out kernels anew.
-    """
-    if folder := kept_programs("jax", jax.__version__, jaxlib.__version__):
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def _join(kind: str, local: int, world: World) -> None:

@@ -115,7 +115,10 @@ class TensorFlow(Reports):
         self._dtype = tf.as_dtype(spec.weights_precision)
         self._strategy = self.open_strategy(spec, world)
         replicas = self._strategy.num_replicas_in_sync
-        self.devices = Devices(spec.backend.device, replicas, workers_of(self._strategy))
+        resolver = self._strategy.cluster_resolver
+        jobs = resolver.cluster_spec().as_dict() if resolver else {}
+        workers = max(1, len(jobs.get("worker", ())))
+        self.devices = Devices(spec.backend.device, replicas, workers)
         self.device_names = list(self._strategy.extended.worker_devices)
         local = replicas // self.devices.workers
         self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
@@ -430,13 +433,6 @@ def start_tpu() -> tuple[
         return resolver, tf.tpu.experimental.initialize_tpu_system(resolver)
     except (ValueError, RuntimeError, tf.errors.OpError) as error:
         raise Unavailable(f"TensorFlow finds no TPU: {str(error).split('. ')[0]}") from error
-
-
-def workers_of(strategy: tf.distribute.Strategy) -> int:
-    """Return the number of processes of a strategy."""
-    resolver = strategy.cluster_resolver
-    jobs = resolver.cluster_spec().as_dict() if resolver else {}
-    return max(1, len(jobs.get("worker", ())))
 
 
 def _open_devices(kind: str, count: int, world: World) -> list[str]:

@@ -86,7 +86,11 @@ class Torch(Reports):
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         self.warm_up_steps = 3 * spec.workload.accumulated
         if scale := spec.workload.input:
-            self.mean, self.std = map(self._of_channels, (scale.mean, scale.std))
+            # One number as it is; those of channels as a tensor on the device.
+            self.mean, self.std = (
+                torch.tensor(v, dtype=self.dtype, device=self.device) if isinstance(v, tuple) else v
+                for v in (scale.mean, scale.std)
+            )
         self.model = self.place(require_names(create_model(MODELS, spec, dataset)))
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
@@ -99,12 +103,6 @@ class Torch(Reports):
         )
         self._updates = 0
         self.optimizer.register_step_post_hook(self._count_update)
-
-    def _of_channels(self, values: Any) -> Any:
-        """One number as it is; those of channels as a tensor on the device."""
-        if isinstance(values, tuple):
-            return torch.tensor(values, dtype=self.dtype, device=self.device)
-        return values
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device; set `devices`, `device_names` and `shard`."""
@@ -198,8 +196,9 @@ class Torch(Reports):
         return self.per_replica(tasks.weights(self.workload.task, logits, targets).sum())
 
     def targets(self, labels: torch.Tensor) -> torch.Tensor:
-        """Return stored labels as the loss takes them."""
-        return tasks.targets_of(self.workload.task, labels, self.dtype)
+        """Return stored labels as the loss takes them: classes as int64, all others as the weights."""
+        task = self.workload.task
+        return labels.to(self.dtype) if task.numeric or task.multi_label else labels.long()
 
     def train_step(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
         """Take one optimizer step; return outputs and mean loss, both on the device."""

@@ -19,8 +19,6 @@ from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.engines.torch import Torch, open_device
 
-_LOOPBACK = "lo"
-
 
 class TorchWorkers(Torch):
     """The eager engine on this worker's part of each batch, over gloo or NCCL: base of DDP and FSDP.
@@ -82,7 +80,7 @@ def _join(world: World, device: torch.device) -> None:
         return
     for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         if world.on_one_host:
-            os.environ[variable] = _LOOPBACK
+            os.environ[variable] = "lo"
         elif interface := _interface_of(world.address(world.rank)[0]):
             os.environ.setdefault(variable, interface)
     distributed.init_process_group(

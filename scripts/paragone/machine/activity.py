@@ -13,7 +13,6 @@ from paragone.machine import accelerators, limits
 from paragone.records.run_record import Activity
 
 Counters = dict[str, float | None]
-_CPUS = Path("/sys/devices/system/cpu")
 
 
 class HostWatch:
@@ -79,7 +78,7 @@ def _cpu_seconds(processes: list[psutil.Process]) -> float:
     return used
 
 
-def heat_files(cpus: Path = _CPUS) -> list[Path]:
+def heat_files(cpus: Path = Path("/sys/devices/system/cpu")) -> list[Path]:
     """Return the kernel's counters of how often heat slowed a core or package down."""
     return list(cpus.glob("cpu*/thermal_throttle/*_throttle_count"))
 

@@ -20,12 +20,7 @@ from paragone.base.atomic_files import sha256_of
 from paragone.base.processes import removed_variables
 from paragone.machine import accelerators, limits
 from paragone.machine.activity import HostWatch
-from paragone.records.run_record import (
-    GitState,
-    Machine,
-    MeasuringProcess,
-    Process,
-)
+from paragone.records.run_record import GitState, Machine, MeasuringProcess, Process
 
 PACKAGES = (
     "flax",
@@ -43,7 +38,6 @@ PACKAGES = (
     "torch-xla",
     "torchvision",
 )
-_CODE = Path(__file__).parents[2]
 # Flags of a processor -> its vector instructions in words, the widest first. Processors of one name may
 # differ in them, since a virtual machine can hide some.
 _INSTRUCTIONS = {
@@ -137,7 +131,7 @@ def age(moment: float | None = None) -> float:
     return boot - started - (0 if moment is None else counter - moment)
 
 
-def git_state(folder: Path = _CODE) -> GitState | None:
+def git_state(folder: Path = Path(__file__).parents[2]) -> GitState | None:
     """Return the commit that `folder` is checked out at, and whether tracked files differ from it (`dirty`).
 
     None outside a repository, before its first commit, or without git.

@@ -47,16 +47,6 @@ class Residual(nn.Linear):
 
 Layout = tuple[str, dict[str, tuple[str, tuple[int, ...]]]]
 
-_BATCH_NORM: Layout = (
-    "batch_norm",
-    {
-        "gamma": ("weight", (0,)),
-        "beta": ("bias", (0,)),
-        "moving_mean": ("running_mean", (0,)),
-        "moving_variance": ("running_var", (0,)),
-    },
-)
-
 
 def _layout(module: nn.Module) -> Layout | None:
     """Return a layer's canonical kind, and attribute and axes of each part; None for one without weights."""
@@ -74,7 +64,12 @@ def _layout(module: nn.Module) -> Layout | None:
         case nn.Embedding():
             return "embedding", {"embeddings": ("weight", (0, 1))}
         case nn.BatchNorm2d():
-            return _BATCH_NORM
+            return "batch_norm", {
+                "gamma": ("weight", (0,)),
+                "beta": ("bias", (0,)),
+                "moving_mean": ("running_mean", (0,)),
+                "moving_variance": ("running_var", (0,)),
+            }
         case nn.LayerNorm() if len(module.normalized_shape) == 1:
             return "layer_norm", {"gamma": ("weight", (0,)), "beta": ("bias", (0,))}
     return None

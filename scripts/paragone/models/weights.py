@@ -22,14 +22,12 @@ from paragone.data.random_streams import generator
 Weights = dict[str, np.ndarray]
 Shapes = dict[str, tuple[int, ...]]
 
-# Parts of batch norm, which the optimizer does not update.
-STATISTICS = ("moving_mean", "moving_variance")
 _CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 1.0}
 
 
 def trainable(name: str) -> bool:
-    """Return whether the optimizer updates the array of this name."""
-    return name.rsplit(".", 1)[1] not in STATISTICS
+    """Return whether the optimizer updates the array of this name: all but batch norm's statistics."""
+    return name.rsplit(".", 1)[1] not in ("moving_mean", "moving_variance")
 
 
 def decayed(dimensions: int, options: Options) -> bool:

@@ -17,7 +17,6 @@ from paragone.base.typed_json import ABSENT, Block
 TaskName = Literal["classification", "multi-label", "regression", "language-modeling"]
 MetricName = Literal["accuracy", "f1", "r2", "mae", "perplexity", "loss"]
 Score = Literal["accuracy", "f1", "mae"]
-Weighting = Literal["keras", "pytorch"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Task(Block, frozen=True, kw_only=True):
     name: TaskName
     quality: MetricName = ABSENT
     class_weights: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=2)] = ABSENT
-    rule: Weighting = ABSENT
+    rule: Literal["keras", "pytorch"] = ABSENT
     label_smoothing: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     ignored: bool = False
 

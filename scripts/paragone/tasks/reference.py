@@ -88,7 +88,7 @@ def chance_levels(task: Task, labels: np.ndarray, classes: int) -> dict[str, flo
     `guessing_loss` are those of `guessed`.
     """
     if task.numeric:
-        return {"variance": variance(labels)}
+        return {"variance": float(np.asarray(labels, np.float64).var(0).mean())}
     if task.plain and not task.multi_label:
         if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
             # Windows that overlap: each label counts once.
@@ -96,11 +96,6 @@ def chance_levels(task: Task, labels: np.ndarray, classes: int) -> dict[str, flo
         return {"majority": float(np.bincount(labels.ravel()).max() / labels.size)}
     best, loss = guessed(task, labels, classes)
     return {"majority": best, "guessing_loss": loss}
-
-
-def variance(targets: np.ndarray) -> float:
-    """Return the mean squared error of the mean of targets, (examples, targets): a mean over both axes."""
-    return float(np.asarray(targets, np.float64).var(0).mean())
 
 
 def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]:

@@ -6,11 +6,6 @@ from torch.nn import functional
 from paragone.tasks import Task, check_outputs
 
 
-def targets_of(task: Task, labels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return stored labels as the loss takes them: classes as int64, numbers and 0 or 1 as `dtype`."""
-    return labels.to(dtype) if task.numeric or task.multi_label else labels.long()
-
-
 def loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the mean loss of a batch whose labels count alike. Raises as `check_outputs` does."""
     if task.rule == "keras":
