@@ -39,31 +39,21 @@ class OfContests(Shown, tag="contests", kw_only=True):
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Read what there is and write what it says."""
-    match read_job(OfTables | OfContests, arguments):
-        case OfTables() as job:
-            answer_all(job)
-        case OfContests() as job:
-            answer_first(job)
-
-
-def answer_all(job: OfTables) -> None:
-    """Write the answers of all experiments."""
-    questions = from_tables(job.titles, job.tables, job.labels, job.baseline, job.left_out)
-    runs = [tidy.read(path) for path in job.tables if path.name == FILES["runs"]]
-    headline = footnotes.headline(tidy.merge(runs))
-    write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), job.json)
-    write_text(to_text(questions, headline), job.markdown)
-
-
-def answer_first(job: OfContests) -> None:
-    """Write the answers of contests, before there are tables."""
-    records = [record.read_contests(path) for path in job.contests]
-    rounds = contests.rounds(records, "", measurements.read_parity(job.parity))
-    question = of_contests(job.title, rounds, job.labels, job.baseline)
-    text = to_text([question], footnotes.headline(rounds))
-    write_text(text, job.markdown)
-    print(f"\n{text}", flush=True)
+    """Write the answers of all experiments, or of contests before there are tables."""
+    job = read_job(OfTables | OfContests, arguments)
+    if isinstance(job, OfTables):
+        questions = from_tables(job.titles, job.tables, job.labels, job.baseline, job.left_out)
+        runs = [tidy.read(path) for path in job.tables if path.name == FILES["runs"]]
+        headline = footnotes.headline(tidy.merge(runs))
+        write_text(json.dumps(msgspec.to_builtins(questions, enc_hook=float), indent=1), job.json)
+        write_text(to_text(questions, headline), job.markdown)
+    else:
+        records = [record.read_contests(path) for path in job.contests]
+        rounds = contests.rounds(records, "", measurements.read_parity(job.parity))
+        question = of_contests(job.title, rounds, job.labels, job.baseline)
+        text = to_text([question], footnotes.headline(rounds))
+        write_text(text, job.markdown)
+        print(f"\n{text}", flush=True)
 
 
 if __name__ == "__main__":

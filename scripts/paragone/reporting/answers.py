@@ -257,7 +257,10 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     cautions: list[str] = []
     if metric == SPEED:
         best = pairwise.contenders(pairs[pairs["relation"] != NOT_COMPARED])
-        cautions = [*sentences.contradiction(best, turns), *_isolation(tables, pairs)]
+        timed = tables.rounds if len(tables.rounds) else tables.runs
+        if machine := rows["machine"].iloc[0]:
+            timed = timed[timed["machine_name"] == machine]
+        cautions = [*sentences.contradiction(best, turns), *footnotes.isolation(timed)]
     cautions += sentences.less_accurate(by_metric.get("test accuracy", none))
     return Answer(
         " ".join([sentences.which_is_best(pairs), *sentences.by_length(turns)]),
@@ -268,13 +271,6 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         tuple(cautions),
         _picture(tables, pairs),
     )
-
-
-def _isolation(tables: Tables, rows: pd.DataFrame) -> list[str]:
-    """Return what disturbed the machine while the speeds of `rows` were measured."""
-    machine = rows["machine"].iloc[0]
-    timed = tables.rounds if len(tables.rounds) else tables.runs
-    return footnotes.isolation(timed[timed["machine_name"] == machine] if machine else timed)
 
 
 def _lead(tables: Tables, rows: pd.DataFrame) -> str:
@@ -388,7 +384,7 @@ def _published(experiments: list[Tables]) -> AnsweredQuestion:
 
 def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
     return PublishedRow(
-        sentences.name_of_run(run),
+        run.system if run.count == 1 else f"{run.count} published runs as a sample",
         run.verdict,
         sentences.verdict_on_run(run),
         tables.title,

@@ -127,12 +127,6 @@ def violations(runs: pd.DataFrame) -> list[str]:
     return [f"Rules broken: {', '.join(counts)}."] if counts else []
 
 
-def unproven(series: list[Series]) -> list[str]:
-    """Return a sentence that names the series without proven parity, none if all have passed."""
-    names = [variant.label for variant in series if (variant.runs["parity"] != "passed").any()]
-    return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
-
-
 # Of the page and the paper
 
 

@@ -138,11 +138,6 @@ def legend_band() -> Patch:
     return Patch(color=style.MUTED, alpha=0.25, linewidth=0, label="95 % interval")
 
 
-def legend_series(styles: dict[str, dict[str, Any]]) -> list[Line2D]:
-    """Return one entry per series in its style."""
-    return [legend_line(label, **look) for label, look in styles.items()]
-
-
 # Points over categories
 
 

@@ -34,7 +34,6 @@ from paragone.reporting import answers, footnotes, sentences
 from paragone.reporting.answers import BEST, NOT_RUN, OPEN, Picture, PublishedNumber
 from paragone.reporting.inputs import Shown
 
-_LOG_LINES = 25  # shown of the end of a log
 _EDGE = 4.0  # percent of a picture that is left free on each side
 # Columns of the table of all runs: heading, column of the tidy table, format.
 _INDEX = (
@@ -221,6 +220,11 @@ def write(job: PageJob) -> None:
     table = results.table
     runs = [read_run(job.results, run) for run in sorted(table["run"])]
     invalid = set(table.loc[table["status"] != "completed", "run"])
+    bundle = files("itables").joinpath("html")
+    script = bundle.joinpath("dt_bundle.js").read_text(encoding="utf-8")
+    (default,) = re.findall(r"export\{.*?(\w+) as default.*?\}", script)
+    script += f"\n;window.DataTable = {default};"  # its default export under a global name
+    looks = bundle.joinpath("dt_bundle.css").read_text(encoding="utf-8")
     text = templates.get_template("page.html").render(
         headline=footnotes.headline(table),
         facts=footnotes.facts(table, job.preset),
@@ -233,8 +237,8 @@ def write(job: PageJob) -> None:
         index=_index(table, job.labels),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(results, runs, templates.get_template("run.html"))),
-        scripts={"tables": _inline(_tables_script()), "page": _inline(_text_of("page.js"))},
-        style={"tables": _inline(_bundled("dt_bundle.css")), "page": _inline(_text_of("page.css"))},
+        scripts={"tables": _inline(script), "page": _inline(_text_of("page.js"))},
+        style={"tables": _inline(looks), "page": _inline(_text_of("page.css"))},
     )
     write_text(text, job.page)
 
@@ -354,7 +358,7 @@ def read_run(results: Path, run: str) -> dict[str, Any]:
         "epochs": epochs,
         "epochs_speed": run_metrics.epochs_speed(measured),
         "specification": yaml.safe_dump(specification, sort_keys=False, width=100),
-        "log": "\n".join(lines[-_LOG_LINES:]),
+        "log": "\n".join(lines[-25:]),
     }
 
 
@@ -370,21 +374,6 @@ def _packed(results: Results, runs: list[dict[str, Any]], template: jinja2.Templ
     content = {"runs": {run["record"].run: template.render(run=run) for run in runs}}
     text = json.dumps(content | {"files": contents}, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-
-
-# What the package itables brings
-
-
-def _bundled(name: str) -> str:
-    """Return a file of DataTables."""
-    return files("itables").joinpath("html", name).read_text(encoding="utf-8")
-
-
-def _tables_script() -> str:
-    """Return the module of DataTables with its default export under a global name."""
-    script = _bundled("dt_bundle.js")
-    (name,) = re.findall(r"export\{.*?(\w+) as default.*?\}", script)
-    return f"{script}\n;window.DataTable = {name};"
 
 
 def _inline(text: str) -> Markup:

@@ -363,17 +363,14 @@ def distance(number: prediction.Judgement) -> str:
     noticed = f"{number.noticed:.2g} would have been noticed"
     if number.verdict == prediction.HOLDS:
         return f"{apart}, within the margin of {number.claim.margin:.2g}"
-    if number.verdict == prediction.CONSISTENT and number.near and not _is_inside(number):
+    inside = number.low <= number.claim.value <= number.high
+    if number.verdict == prediction.CONSISTENT and number.near and not inside:
         return f"{apart}, near {counted(len(number.near), 'outlier')} among our runs"
     if number.verdict == prediction.CONSISTENT:
         return f"{apart}, a weak test: only {noticed}"
     equal = ", equal within the margin" if number.is_equal else ""
     p = "p < 0.001" if number.p < 0.001 else f"p = {number.p:.3f}"
     return f"{apart}{equal}, {p}; {noticed}"
-
-
-def _is_inside(number: prediction.Judgement) -> bool:
-    return number.low <= number.claim.value <= number.high
 
 
 def of_curve(run: PublishedRun) -> str:
@@ -413,11 +410,6 @@ def verdict_on_run(run: PublishedRun) -> str:
         return run.verdict
     workload, verdict = run.explanation
     return f"{run.verdict}; {JUDGED[verdict][0]} as {workload}"
-
-
-def name_of_run(run: PublishedRun) -> str:
-    """Return the name of a published run, or of several as a sample."""
-    return run.system if run.count == 1 else f"{run.count} published runs as a sample"
 
 
 def printed(claim: prediction.Claim) -> str:

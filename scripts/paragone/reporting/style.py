@@ -42,7 +42,6 @@ for _name in _hidden:
 
 SINGLE, DOUBLE = 3.33, 7.0  # widths of one column and of both, inches, as in the paper
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
-DARK, BRIGHT = "#1A1A1A", "#FDFDFD"  # text on colored areas, which are the same on a dark page
 ALARM = "#B00020"
 PUBLISHED = "#000000"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h")
@@ -51,8 +50,6 @@ OWN = "DejaVu Sans"  # comes with matplotlib: the same glyphs on every machine
 
 _MARGIN = 0.04  # inches, to every edge of the figure
 _GAP = 0.07  # inches, between the parts of the frame
-# Categories of Unicode without a glyph of their own.
-_INVISIBLE = ("Cc", "Cf", "Mn", "Zs", "Zl", "Zp")
 _TICKS = {"color": MUTED, "labelcolor": INK, "major.width": 0.6, "major.size": 2.5}
 _SETTINGS = {
     "font.family": OWN,
@@ -70,7 +67,6 @@ _SETTINGS = {
     "lines.solid_capstyle": "projecting",
     "lines.markersize": 3.2,
     "hatch.linewidth": 0.5,
-    "axes.axisbelow": True,
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.5,
     "legend.frameon": False,
@@ -79,10 +75,8 @@ _SETTINGS = {
     "legend.handletextpad": 0.5,
     "legend.columnspacing": 1.2,
     "legend.labelspacing": 0.25,
-    "figure.dpi": 100,
     "savefig.dpi": 300,
     "pdf.fonttype": 42,
-    "svg.fonttype": "path",
     "svg.hashsalt": "paragone",
 }
 # Without dates the same input gives the same bytes. PNG carries no date.
@@ -272,8 +266,9 @@ def use_fonts_for(texts: Iterable[str]) -> list[Path]:
 
     Prints a notice with the characters for which this machine has no font.
     """
+    invisible = ("Cc", "Cf", "Mn", "Zs", "Zl", "Zp")  # these need no glyph of their own
     characters = {*"".join(texts)} - characters_of(findfont(OWN))
-    lacking = {sign for sign in characters if unicodedata.category(sign) not in _INVISIBLE}
+    lacking = {sign for sign in characters if unicodedata.category(sign) not in invisible}
     files: list[Path] = []
     for file in sorted(findSystemFonts(), key=_rank) if lacking else ():
         if lacking & characters_of(file):

@@ -11,7 +11,6 @@ from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import explain, row_axes, rows_height, write_value, write_words
 
-ROW = 0.4  # inches per series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
 # and apart from each other in lightness or hatch.
 PART_STYLES = {
@@ -71,7 +70,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     counts = [int(curve.measured["end_to_end_seconds"].count()) for curve in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
-    height = rows_height(series, ROW) + 0.36
+    height = rows_height(series, 0.4) + 0.36
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.subplots()
     row_axes(axes, list(series), "time of the whole run (s)")

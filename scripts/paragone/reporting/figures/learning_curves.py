@@ -18,8 +18,6 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
-LONG = 28  # characters that are more than a panel is high
-CONDITIONS = "What differs from the published conditions: table of published and measured."
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
 COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
@@ -94,9 +92,13 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     states = {curve.label: "; ".join(grouping.not_completed(curve.runs)) for curve in series}
     if stopped := [f"{label}: {wording}" for label, wording in states.items() if wording]:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
-    remarks = [remark, *footnotes.unproven(series)]
+    remarks = [remark]
+    if unproven := [one.label for one in series if (one.runs["parity"] != "passed").any()]:
+        remarks.append(f"Parity failed or not checked: {', '.join(unproven)}.")
     if (points["kind"] == "published").any():
-        remarks.append(CONDITIONS)
+        remarks.append(
+            "What differs from the published conditions: table of published and measured."
+        )
     handles, height = _handles(series, points, styles, last), 1.2 * len(metrics) + 0.2
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
@@ -122,7 +124,8 @@ def _name_axes(
     title, units = noun(metric), of_metric["unit"].dropna().unique()
     if any(units):
         title += f" ({' or '.join(units)})"
-    axes.set_ylabel(title if len(title) < LONG else title.replace(" (", "\n("))
+    fits = len(title) < 28  # characters, on the height of a panel
+    axes.set_ylabel(title if fits else title.replace(" (", "\n("))
     margin = 0.04 * max(last - 1, 1)
     axes.set_xlim(1 - margin, last + margin)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))

@@ -12,8 +12,6 @@ from paragone.analysis.statistics import INTERVAL
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 
-HEIGHT = 1.65  # inches per row of panels
-APART = 1.09  # of series of one size, so that intervals do not overlap
 STATUS = {
     "out_of_memory": "out of memory",
     "too_slow": "too slow",
@@ -42,8 +40,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     measured = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
-    handles = [*marks.legend_series(styles), marks.legend_mark("peak", markersize=6, **RING)]
-    height, remarks = HEIGHT * rows + 0.2, _remarks(squares)
+    handles = [marks.legend_line(name, **look) for name, look in styles.items()]
+    handles.append(marks.legend_mark("peak", markersize=6, **RING))
+    height, remarks = 1.65 * rows + 0.2, _remarks(squares)
     frame = style.Frame(style.SINGLE, height, inputs.title, measured, remarks, handles)
     grid = frame.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
@@ -70,7 +69,8 @@ def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any
     columns = {"value": "median_gflops", "low": "low_gflops", "high": "high_gflops"}
     columns |= {"n": "runs", "runs": "names"}
     shown = cases.assign(**{name: cases[column] for name, column in columns.items()})
-    shown["x"] = marks.dodged(cases["m"], cases["series"], APART)
+    # Series are side by side, so that intervals do not overlap.
+    shown["x"] = marks.dodged(cases["m"], cases["series"], 1.09)
     marks.draw_series(axes, shown, present, "GFLOP/s")
     marks.draw_series(axes, shown[shown["peak"]], present, "GFLOP/s", markersize=7, **RING)
     wordings = []

@@ -14,8 +14,6 @@ PANELS = {  # column: name of its axis, factor to its unit, unit
     "step_seconds": ("step time (ms)", 1e3, "ms"),
     "speed_up": ("speed-up over 1 replica", 1.0, "x"),
 }
-HEIGHT = 1.7  # inches
-APART = 1.035  # of backends, so that intervals do not overlap
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
@@ -28,12 +26,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw two panels over the number of replicas, one color per backend."""
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
-    handles = marks.legend_series(styles)
+    handles = [marks.legend_line(name, **look) for name, look in styles.items()]
     handles.append(marks.legend_line("ideal, a device each", linestyle=":"))
     if shared:
         handles.append(marks.legend_line("ideal, shared cores", **SHARED_IDEAL))
-    texts_below = remarks(points, inputs)
-    frame = style.Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, texts_below, handles)
+    texts = _remarks(points, inputs)
+    frame = style.Frame(style.SINGLE, 1.7, inputs.title, inputs.runs, texts, handles)
     counts = sorted(set(points["replicas"]))
     times, speed_ups = frame.subplots(1, len(PANELS))
     # The ideal: the work divided over n devices, or over the same cores.
@@ -43,7 +41,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     for axes, (column, (_, factor, unit)) in zip((times, speed_ups), PANELS.items(), strict=True):
         values = {key: factor * points[f"{column}{key}"] for key in ("", "_low", "_high")}
         rows = points.assign(value=values[""], low=values["_low"], high=values["_high"])
-        rows["x"] = marks.dodged(points["replicas"], points["series"], APART)
+        # Backends are side by side, so that intervals do not overlap.
+        rows["x"] = marks.dodged(points["replicas"], points["series"], 1.035)
         marks.draw_series(axes, rows, styles, unit, markersize=4.6, linestyle="none", zorder=3)
         _dress(axes, column, counts)
     return frame
@@ -66,7 +65,7 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
         marks.plain_numbers(axes.yaxis)
 
 
-def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
+def _remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     """Return which batch is fixed, and what has no value."""
     runs = inputs.runs
     how = scaling_kind(runs)

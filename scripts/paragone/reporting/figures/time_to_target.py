@@ -89,9 +89,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     }
     handles = [marks.legend_mark(name, **look) for name, look in styles.items()]
     handles += [mark for kind, mark in of_kind.items() if kind in set(points["kind"])]
-    band = [marks.legend_band()] if points["low"].notna().any() else []
+    if points["low"].notna().any():
+        handles.append(marks.legend_band())
     remarks = _remarks(points, inputs.runs)
-    frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, [*handles, *band])
+    frame = style.Frame(style.SINGLE, 2.0, inputs.title, inputs.runs, remarks, handles)
     axes = frame.subplots()
     batches = sorted(set(points["global_batch"]))
     apart = 0.8 / len(styles)
@@ -146,14 +147,11 @@ def _draw_cell(
 
 
 def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
-    columns = ["target_metric", "target_value", "target_patience"]
+    targets = runs[["target_metric", "target_value", "target_patience"]].dropna()
     goals = "; ".join(
         f"test {METRICS[metric].label} {value:g} in "
         f"{'one evaluation' if patience == 1 else f'{patience} evaluations in a row'}"
-        for metric, value, patience in runs[columns]
-        .dropna()
-        .drop_duplicates()
-        .itertuples(index=False)
+        for metric, value, patience in targets.drop_duplicates().itertuples(index=False)
     )
     medians = points[points["kind"] == "median"]
     epochs = runs["planned_epochs"].max()

@@ -25,7 +25,6 @@ from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import with_interval
 
-ROW = 0.36  # inches per series
 RATIOS = [metric for metric in CRITERIA if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 ABSOLUTE, SHARE = "examples/s", "steady_peak_share"
@@ -125,7 +124,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     works = dict(list(points.groupby("work", sort=False)))
     present = set(points["metric"])
     columns = [metric.name for metric in RATIOS if metric.name in present] or ["speed"]
-    heights = [marks.rows_height(part["series"].unique(), ROW) for part in works.values()]
+    heights = [marks.rows_height(part["series"].unique(), 0.36) for part in works.values()]
     several = len(works) > 1 or len(columns) > 1
     height = sum(heights) + (0.55 if len(works) > 1 else 0.36) * len(works)
     units = " or ".join(sorted({series.unit for series in inputs.series}))

@@ -43,37 +43,35 @@ class TextTable:
     runs: Iterable[str] = ()
     published_runs: Sequence[PublishedRun] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """Return its texts for answers, page and paper; a line's runs are a list that names each once."""
-        return {
-            "remarks": self.remarks,
-            "columns": [*self.cells.columns],
-            "lines": self.cells.fillna("").astype(str).to_numpy().tolist(),
-            "outcomes": [*self.outcomes],
-            "runs": [list(dict.fromkeys(names.split())) for names in self.runs],
-            "published_runs": msgspec.to_builtins(
-                self.published_runs, enc_hook=lambda value: value.item()
-            ),
-        }
-
-    def as_markdown(self) -> str:
-        """Return it for a reader."""
-        escaped = self.cells.replace({r"\|": r"\\|"}, regex=True)
-        text = "" if escaped.empty else escaped.to_markdown(index=False, disable_numparse=True)
-        remarks = "".join(f"- {remark}\n" for remark in self.remarks)
-        return f"# {self.title}\n\n{text}\n\n{remarks}"
-
 
 def save(table: TextTable, paths: Iterable[Path]) -> None:
-    """Write each file, complete or not at all, in the format of its suffix."""
+    """Write each file, complete or not at all, in the format of its suffix.
+
+    The texts of the JSON file are for answers, page and paper, those of the Markdown file for a reader.
+    """
     for path in paths:
         match path.suffix:
             case ".csv":
                 tidy.write(table.rows, path)
             case ".json":
-                write_json(table.as_json(), path)
+                texts = {
+                    "remarks": table.remarks,
+                    "columns": [*table.cells.columns],
+                    "lines": table.cells.fillna("").astype(str).to_numpy().tolist(),
+                    "outcomes": [*table.outcomes],
+                    "runs": [list(dict.fromkeys(names.split())) for names in table.runs],
+                    "published_runs": msgspec.to_builtins(
+                        table.published_runs, enc_hook=lambda value: value.item()
+                    ),
+                }
+                write_json(texts, path)
             case ".md":
-                write_text(table.as_markdown(), path)
+                escaped = table.cells.replace({r"\|": r"\\|"}, regex=True)
+                text = (
+                    escaped.to_markdown(index=False, disable_numparse=True) if len(escaped) else ""
+                )
+                remarks = "".join(f"- {remark}\n" for remark in table.remarks)
+                write_text(f"# {table.title}\n\n{text}\n\n{remarks}", path)
 
 
 # Published numbers and what was measured
@@ -330,7 +328,6 @@ def scaling(inputs: Inputs) -> TextTable:
     runs = inputs.runs
     rows = scaling_table(runs, inputs.labels, inputs.rounds)
     notes = [SPEED_UP, footnotes.speeds(inputs.series), *([SHARED] if shares_cores(runs) else [])]
-    repeats = footnotes.repeats(rows["n"], inputs.series)
     cells = pd.DataFrame(
         {
             "backend": rows["series"],
@@ -344,11 +341,9 @@ def scaling(inputs: Inputs) -> TextTable:
             "devices": rows["devices"],
         }
     )
-    title, remarks = (
-        f"{inputs.title} ({scaling_kind(runs)} scaling)",
-        footnotes.of_table(runs, *notes),
-    )
-    return TextTable(rows, title, [*remarks, repeats], cells, runs=rows["runs"])
+    title = f"{inputs.title} ({scaling_kind(runs)} scaling)"
+    remarks = [*footnotes.of_table(runs, *notes), footnotes.repeats(rows["n"], inputs.series)]
+    return TextTable(rows, title, remarks, cells, runs=rows["runs"])
 
 
 def _intervals(rows: pd.DataFrame, column: str, form: str, factor: float = 1) -> list[str]:
