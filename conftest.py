@@ -36,7 +36,6 @@ FIRST = (
     "/test_gate.py",
     "/parity/",
     "/faults/",
-    "/unit/test_verdict_rates",
     "/unit/test_data_",
     "/unit/test_pretrained",
     "/unit/test_figures",

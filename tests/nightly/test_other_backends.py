@@ -1,8 +1,10 @@
-"""Faults of tests/faults on the other backends, and odd homes in which a run is started."""
+"""Faults of tests/faults on the other backends, ranks that are cut off, and odd homes of a run."""
 
 import os
+import subprocess
 
 import pytest
+from faults.killing import long_spec, message, started
 from faults.test_strangers import listens
 from privileged import needs_root
 from workspace import INDUCTOR, make_spec, succeed, train_command
@@ -11,9 +13,11 @@ from paragone.records import record
 
 OTHERS = ["tensorflow-mirrored", "torch-xla", "jax"]
 NO_ROOM = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'
+BOUND = 10  # seconds that the workers of these runs wait for each other
+LAST = 120  # seconds in which a run has ended after that: some frameworks notice by their own clock
 
 
-def one_step(backend: str = "torch"):
+def one_step(backend: str):
     return make_spec("fashion-conv", backend, global_batch=200, epochs=1, steps_per_epoch=1)
 
 
@@ -70,3 +74,20 @@ def test_a_program_is_compiled_once(small, tmp_path):
     first, again = counts
     assert first[0] >= 2  # training and evaluation
     assert again == (0, sum(first))
+
+
+@pytest.mark.injects("ranks cut off")
+@pytest.mark.parametrize(
+    "backend", ["torch-ddp", "torch-fsdp", "tensorflow-multiworker", "jax-multiprocess"]
+)
+def test_ranks_that_are_cut_off_end_the_run_in_its_bound(small, tmp_path, backend):
+    """Their network is cut off in an epoch: nothing waits forever."""
+    needs_root("makes a network namespace")
+    own = ["unshare", "--net", "bash", "-c", 'ip link set lo up && exec "$@"', "_"]
+    folder = tmp_path / "run"
+    line = train_command(long_spec(backend, 2), small, folder, "launch", join_timeout=BOUND)
+    with started([*own, *line], folder) as run:
+        inside = ["nsenter", f"--net=/proc/{run.pid}/ns/net"]
+        subprocess.run([*inside, "ip", "link", "set", "lo", "down"], check=True)
+        assert run.wait(BOUND + LAST) == 1
+    assert "of 2" in message(folder)

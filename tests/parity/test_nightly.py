@@ -20,7 +20,7 @@ from parity.test_full import (
     test_class_weights_are_averaged_over_the_global_batch,
 )
 from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
-from workspace import CONFIG, config_of, succeed
+from workspace import CONFIG, call, config_of, succeed
 
 from paragone.config.expand import probe
 from paragone.engines.reference import RULES
@@ -130,3 +130,22 @@ def test_every_backend_passes_with_every_seed(data_of, tmp_path, name):
             backend: each["reason"] for backend, each in verdicts.items() if not each["passed"]
         }
         assert failed == {}, seed
+
+
+def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):
+    """One that is damaged is compiled again."""
+    spec, folder = probe(config_of(), "fashion-conv", "jax"), tmp_path_factory.mktemp("t")
+
+    def computed(name: str) -> dict[str, bytes]:
+        output = folder / f"{name}.npz"
+        done = call(probe_command([spec], [small], [output]), TMPDIR=str(folder))
+        assert done.returncode == 0, done.stderr
+        with np.load(output) as arrays:
+            return {name: arrays[name].tobytes() for name in arrays.files}
+
+    first = computed("first")
+    kept = {*folder.glob("paragone-*/programs/*/*-cache")}
+    (step,) = (path for path in kept if path.name.startswith("jit__train-"))
+    step.write_bytes(step.read_bytes()[:100])
+    assert computed("second") == first
+    assert {*folder.glob("paragone-*/programs/*/*-cache")} == kept
