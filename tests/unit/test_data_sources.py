@@ -41,7 +41,7 @@ def source(dataset: str, results: Path, *about: str, **options: object) -> dict:
     """What is then in source.json."""
     done = fetch(dataset, results, results.parent / "data", *about, **options)
     assert done.returncode == 0, done.stderr
-    return json.loads((results / "source.json").read_text()) | {"printed": done.stderr}
+    return json.loads((results / "source.json").read_text())
 
 
 def test_mirror_folder_is_used_in_place(mirror, tmp_path):
@@ -62,13 +62,11 @@ def test_mirrors_of_the_config_come_first_and_one_without_the_data_is_passed_ove
     assert source("fashion_mnist", results, f"{copied};{mirror}")["source"] == "real"
 
 
-def test_url_mirror_is_downloaded_once_and_checked_and_synthetic_data_never_are(mirror, tmp_path):
+def test_url_mirror_is_downloaded_once_and_checked(mirror, tmp_path):
     """Lies of a server: tests/faults/test_mirrors.py."""
     options = {"source": "real", "block": LOCAL}
     with serving(honest, (mirror / "reuters/reuters.npz").read_bytes()) as server:
         url = f"http://{server.address}"
-        made = source("reuters", tmp_path / "none", url, source="synthetic")
-        assert (made["source"], server.paths) == ("synthetic", [])
         assert source("reuters", tmp_path / "first", url, **options)["origin"] == f"{url}/reuters"
         again = source("reuters", tmp_path / "second", url, **options)
         assert server.paths == ["/reuters/reuters.npz"]
@@ -96,12 +94,6 @@ def test_an_unknown_edition_and_an_incomplete_mirror_are_errors(copied, tmp_path
 def test_no_place_with_real_data_is_an_error(tmp_path, mirrors, policy, words):
     done = fetch("reuters", tmp_path, tmp_path / "data", mirrors, block=LOCAL, source=policy)
     refused(done, *words)
-
-
-def test_synthetic_data_are_loud_where_real_were_wanted(tmp_path):
-    fallback = source("reuters", tmp_path / "results", block=LOCAL)
-    assert "NOTICE: SYNTHETIC DATA in place of reuters" in fallback["printed"]
-    assert fallback["source"] == fallback["edition"] == "synthetic"
 
 
 FRUIT = {"form": "folder", "path": "fruit", "size": 8, "held_out": 0.25}

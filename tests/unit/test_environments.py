@@ -151,16 +151,3 @@ def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
     assert "Traceback" not in done.stderr
     with pytest.raises(ModuleNotFoundError), needing_packages():
         import_module("paragone.engines.misspelled")
-
-
-def test_packages_that_the_project_was_asked_to_use_are_pinned():
-    asked = {
-        "snakemake",
-        "tensorflow-cpu",
-        "torch",
-        "torch-xla",
-        "tensorflow-datasets",
-        "seaborn",
-        "pandas",
-    }
-    assert asked <= {name.lower().replace("_", "-") for name in pins("requirements")}

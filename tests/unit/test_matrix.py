@@ -166,14 +166,6 @@ def with_exhibits(kind: str, experiment: str, names: list[str], **blocks) -> Pla
     return Plan(config=config)
 
 
-def test_runs_that_experiments_share_are_made_and_listed_once():
-    plan = Plan("smoke")
-    records = plan.records()
-    assert len(set(records)) == len(records) == len(plan.runs)
-    assert len({plan.turns[name] for name in plan.runs}) == len(records)
-    assert sum(len(plan.runs_of(name)) for name in plan.experiments) > len(records)
-
-
 @pytest.mark.parametrize(("kind", "known"), [(FIGURES, "scaling"), (TABLES, "comparison")])
 def test_a_figure_or_table_that_cannot_be_made_is_refused(kind, known):
     with refusing(f"{kind} of mirrored_mobilenet: no 'pie'", known):
@@ -192,10 +184,3 @@ def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
     plan = with_exhibits(FIGURES, "mirrored_mobilenet", ["pie", "epoch_time"], records_only=True)
     assert plan.sections["mirrored_mobilenet"].figures == ["epoch_time"]
     assert "left out of mirrored_mobilenet, no such figures here: pie" in plan.notices
-
-
-def test_given_runs_are_those_that_are_drawn():
-    given = {name: {"runs": ["a-run"], "contests": []} for name in CONFIG["experiments"]}
-    plan = Plan(config=CONFIG | {"records_only": given})
-    assert plan.records() == ["<results>/runs/a-run/record.json"]
-    assert plan.reads["predictions"]("one_device") == ["<results>/runs/a-run/predictions.npz"]

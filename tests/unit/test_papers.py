@@ -67,16 +67,6 @@ def test_a_number_is_read_with_what_its_system_did(mine):
     assert (loss.printed, loss.decimals, loss.epoch) == ("0.25 nats", 2, 2)
 
 
-def test_a_paper_anywhere_adds_its_experiment(mine):
-    config = whole(papers=[str(mine)])
-    plan = Plan(config, ROOT)
-    assert {*DEFAULTS["experiments"], "mine"} == {*plan.experiments}
-    assert plan.runs_of("mine")
-    assert config["experiments"]["mine"]["published"] == "mine"
-    files = {path.rpartition("/")[2] for path in plan.reads["published"]("mine")}
-    assert files == {"paper.yaml", "numbers.csv"}
-
-
 def test_the_config_goes_before_what_is_reduced_and_this_before_the_paper(mine):
     reduced = {"experiments": {"mine": {"repeats": 2, "epochs": 1}}}
     own = DEFAULTS["experiments"] | {"mine": {"epochs": 2}}

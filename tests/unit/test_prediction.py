@@ -58,12 +58,6 @@ def test_equal_takes_distance_and_interval_together():
     assert (found.verdict, found.is_equal) == (DIFFERS, True)
 
 
-def test_a_seed_counts_once():
-    again = judge(Claim(0.0), by_seed([-1.0, 1.0]), KNOWN)
-    assert again.n == 20
-    assert again.half_width == one_more(0.0).half_width
-
-
 def test_printed_digits_are_an_interval():
     """What prints as 2.2 may be 2.15, which one more run could be; equal must be all that prints so."""
     assert one_more(2.21).verdict == DIFFERS

@@ -49,7 +49,12 @@ def test_identity_is_the_hash_of_the_canonical_text():
 
 
 def test_a_default_that_is_written_out_is_the_same_run():
-    written = changed(SPEC, {"loss": "cross_entropy", "shuffle": "each_epoch"}, {"feed": "batches"})
+    workload = {
+        "loss": "cross_entropy",
+        "shuffle": "each_epoch",
+        "task": {"name": "classification"},
+    }
+    written = changed(SPEC, workload, {"feed": "batches"})
     assert written.name == SPEC.name
 
 

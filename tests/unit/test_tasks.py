@@ -48,26 +48,9 @@ def of_task(task: dict, **changes: object) -> Spec:
     return Spec.from_json(json.dumps(spec))
 
 
-def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
-    plain = make_spec("fashion-cnn", "torch")
-    assert of_task({"name": "classification"}).sha256 == plain.sha256
-    assert "task" not in plain.to_json()
-    others = [{"name": "regression"}, {"name": "regression", "quality": "mae"}]
-    assert len({plain.sha256, *(of_task(task).sha256 for task in others)}) == 3
-
-
 WEIGHTS = (0.5, 3.0, 0.0)
 OPTIONS = {"class_weights": WEIGHTS, "label_smoothing": 0.3, "ignored": True}
 WEIGHTED = {r: Task(name="classification", rule=r, **OPTIONS) for r in ("keras", "pytorch")}
-
-
-def test_the_reference_by_hand():
-    found, _ = losses(REGRESSION, np.array([[1.0, 2.0]]), np.array([[0.0, 4.0]]))
-    assert (found, scores(REGRESSION, np.array([[1.0, 2.0]]), np.array([[0.0, 4.0]]))) == (2.5, 1.5)
-    logits = np.log([[[0.25, 0.75], [0.5, 0.5]]])
-    found, _ = losses(LANGUAGE, logits, np.array([[1, 0]]))
-    assert found == pytest.approx(-(math.log(0.75) + math.log(0.5)) / 2)
-    assert scores(LANGUAGE, logits, np.array([[1, 1]])) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -122,7 +105,6 @@ def targeted(**metrics: float) -> dict:
     ("name", "options", "changes", "words"),
     [
         ("classification", {}, targeted(), "name one of loss, accuracy"),
-        ("regression", {}, targeted(r2=0.8, mae=3), "name one of loss, accuracy"),
         ("classification", {}, targeted(mae=3), "classification has accuracy, loss"),
         ("regression", {"quality": "accuracy"}, {}, "has quality accuracy; "),
         ("regression", {"label_smoothing": 0.1}, {}, "label_smoothing, which is of classification"),

@@ -87,28 +87,6 @@ def test_tensorflow_is_asked_for_what_other_devices_need():
     succeed([sys.executable, __file__], PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
 
 
-@pytest.mark.parametrize("at_once", [1, 130, 2**20])
-def test_batches_come_out_of_a_pipeline_as_they_went_in(monkeypatch, at_once):
-    """However many one call of the generator hands over: one, several and a rest, all."""
-    import tensorflow as tf
-
-    from paragone.engines import tensorflow
-
-    monkeypatch.setattr(tensorflow, "AT_ONCE", at_once)
-    batches = [(np.full((4, 3), step, np.uint8), np.arange(4) + step) for step in range(7)]
-    pipeline = tensorflow.pipeline(
-        lambda: given, tf.TensorSpec((None, 3), tf.uint8), tf.TensorSpec((None,), tf.int64)
-    )
-    # Its tuning would make windows of many replicas end long after their last batch.
-    assert pipeline.options().autotune.enabled is False
-    for source, count in ((batches, 7), (iter(batches[:2]), 2), ([], 0)):
-        given = source
-        made = list(pipeline.as_numpy_iterator())
-        assert len(made) == count
-        for batch, right in zip(made, batches, strict=False):
-            assert all(map(np.array_equal, batch, right))
-
-
 if __name__ == "__main__":
     batches_are_split_on_the_host()
     a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism()

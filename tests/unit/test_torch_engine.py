@@ -1,6 +1,5 @@
 """The PyTorch engine on a few made-up images: whole graphs, feeds, its count of FLOP; optimizers; models."""
 
-import os
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +9,6 @@ from made_images import make_images
 from torch import nn
 from torch._dynamo.exc import Unsupported
 from torch.utils._python_dispatch import TorchDispatchMode
-from torchvision.transforms import functional
 from workspace import changed, make_spec
 
 from paragone.base.errors import Unavailable, UserError
@@ -108,8 +106,8 @@ def test_no_step_reads_a_value_from_the_device(feed):
     assert reads.seen == []
 
 
-def test_resnet_18_has_the_weights_of_the_source_and_enlarges_images_as_it_does():
-    """A bias in each convolution, and no batch norm beside a block."""
+def test_resnet_18_has_the_weights_of_the_source():
+    """A bias in each convolution, and no batch norm beside a block. Its steps: parity/protocols.py."""
     model = MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=96)
     stem, norm, head = 64 * 49 + 64, 2 * 64, 512 * 10 + 10
     blocks = sum(
@@ -120,9 +118,6 @@ def test_resnet_18_has_the_weights_of_the_source_and_enlarges_images_as_it_does(
     assert sum(weight.numel() for weight in model.parameters()) == sum(
         (stem, norm, blocks, beside, head)
     )
-    images = torch.rand(2, 1, 28, 28)
-    torch.testing.assert_close(model[0](images), functional.resize(images, [96, 96]))
-    assert model(images).shape == (2, 10)
     with pytest.raises(UserError, match="less than the 28 pixels"):
         MODELS["resnet-18"]((28, 28, 1), 10, width=64, resize=27)
 
@@ -138,8 +133,3 @@ def test_an_option_of_another_type_is_refused(model, message):
     spec = changed(make_spec("fashion-cnn", "torch"), {"model": model})
     with pytest.raises(UserError, match=rf"model\.{[*model][1]}: .*{message}"):
         create_model(MODELS, spec, make_images())
-
-
-def test_products_are_deterministic_from_the_first_on():
-    """cuBLAS reads it when a process first uses it; set by hand, it stays."""
-    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
