@@ -72,14 +72,10 @@ batch_norm = "whole"
 """
 
 
-def write_plugin(folder: Path, engine: str) -> None:
-    """Write a plugin with this text of engines/my_torch.py."""
-    write_files(folder, {"engines/my_torch.py": engine, "plugin.toml": DECLARATION})
-
-
 def plug_in(checkout: Checkout, name: str) -> None:
     """Add a backend to a checkout's config: PyTorch's engine, from a module of a plugin."""
-    write_plugin(checkout / "my_plugin", ENGINE)
+    files = {"engines/my_torch.py": ENGINE, "plugin.toml": DECLARATION}
+    write_files(checkout / "my_plugin", files)
     own = {"engine": "my_torch", "strategy": "single", "device": "cpu", "environment": "torch"}
     checkout.config["backends"][name] = own | {"label": "My PyTorch", "color": "#123456"}
     checkout.config["plugins"] = ["my_plugin"]

@@ -64,7 +64,7 @@ class Drawing:
         paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         predictions = [path for path in paths if path.exists()]
         drawing = cls(folder, runs=runs, epochs=epochs, predictions=predictions)
-        drawing.made, drawing.runs, drawing.epochs = made, runs, epochs
+        drawing.made = made
         return drawing
 
     def inputs(self, beside: str = "", title: str = "A title, batch 1,000") -> Inputs:

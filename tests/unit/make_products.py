@@ -35,7 +35,7 @@ def make_result(backend, cases):
 PUBLISHED = (10000, 100, 100000)
 
 
-def varied():
+def varied_table():
     """Three backends: one whole, one out of memory at the published product, one without bfloat16."""
     squares = {256: (90, 100, 95), 512: (150, 160, 155), 1024: (400, 120, 130)}
     whole = [make_case((size,) * 3, gflops=speeds) for size, speeds in squares.items()]
@@ -44,17 +44,14 @@ def varied():
     published = make_case(PUBLISHED, gflops=(50, 40, 45))
     full = make_case(PUBLISHED, status="out_of_memory")
     large = make_case((1024,) * 3, status="out_of_memory")
-    return [
+    made = [
         make_result("torch", [published, *whole, *half]),
         make_result("tensorflow-mirrored", [full, *whole[:2], large, *half]),
         make_result("torch-xla", [published, *whole, *none]),
     ]
+    return table_of(made)
 
 
 def table_of(made):
     """The table of made results."""
     return product_tables.table([typed_json.typed(measurements.Products, one) for one in made])
-
-
-def varied_table():
-    return table_of(varied())

@@ -50,7 +50,6 @@ BASE = make_record("torch", epochs=3, target=0.5, resumed_at=2)
         ("processes.0.started", "2026-13-01T00:00:00+00:00", "started"),
         ("epochs.1.epoch", 3, "epochs"),
         ("epochs.0.train_accuracy", 1.5, "train_accuracy"),
-        ("epochs.0.test_accuracy", -0.1, "test_accuracy"),
         ("data.dataset", "reuters", "data.dataset"),
         ("processes.1.manifest_sha256", "c" * 64, "processes"),
         ("run", "../up", "run"),

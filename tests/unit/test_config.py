@@ -8,7 +8,7 @@ import pytest
 import yaml
 from data_programs import DATASETS, NPZ
 from snakemake.utils import update_config
-from workspace import CONFIG, DEFAULTS, ROOT, make_spec, put
+from workspace import CONFIG, DEFAULTS, ROOT, make_spec, put, refusing
 
 from paragone.base.errors import UserError
 from paragone.config.read import merged, read
@@ -49,7 +49,6 @@ KERAS_2 = {"name": "nadam", **MOMENTS, "rule": "keras-2"}
 TABLE = {"form": "table", "path": "mine.csv", "held_out": 0.2}
 MISTAKES = [
     ("replica", 1, "config: ", "'replica'", "known keys are", "backends"),
-    (f"{CONV}.matrix.0.replica", 1, "'replica'", "known keys are", "replicas"),
     ("backends.-/up", CONFIG["backends"]["torch"]),
     ("seed", -1, "seed: -1", "a whole number >= 0"),
     ("baseline", "torhc", "'torhc'", "torch-ddp"),
@@ -74,7 +73,6 @@ MISTAKES = [
     (f"{CNN}.learning_rate.schedule", {"name": "cosine", "rate": 0.9}, "rate", "leave it out"),
     (f"{CNN}.learning_rate.decay", [{"after": n, "factor": 0.1} for n in (3, 1)], "order them"),
     (f"{CNN}.global_batch", 8, "both global_batch and"),
-    (f"{CNN}.input.std", 0, "std: 0: expected a number > 0"),
     (f"{CNN}.input.mean", "0.5", "write it without quotes"),
     (f"{CNN}.task", {"name": "classification", "class_weights": [1.0, -1.0]}, ">= 0"),
     (f"{CNN}.task", {"name": "classification", "ignored": True}, "does not name an ignored label"),
@@ -117,9 +115,8 @@ def test_impossible_value(path, value, words):
 def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
     config = copy.deepcopy(CONFIG)
     update_config(config, yaml.safe_load(text))
-    found = message(config)
-    for word in words:
-        assert word in found
+    with refusing(*words):
+        validate(config)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +137,8 @@ def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
 def test_unreadable_yaml_is_one_message(tmp_path, content, words):
     path = tmp_path / "mine.yaml"
     path.write_bytes(content)
-    with pytest.raises(UserError) as caught:
+    with refusing(str(path), *words):
         read(path)
-    for word in [str(path), *words]:
-        assert word in str(caught.value)
 
 
 def test_what_is_usual_in_yaml_is_read(tmp_path):
@@ -161,10 +156,6 @@ def test_an_overlay_wins_at_any_depth():
     over = {"seed": 5, "data": {"source": "real"}, "one": {"matrix": [1]}, "title": None}
     data, one = {"source": "real", "folder": "data"}, {"matrix": [1]}
     assert merged(block, over) == {"seed": 5, "data": data, "one": one, "title": None}
-
-
-def test_the_config_of_the_tests_is_what_the_workflow_reads():
-    assert read(ROOT / "config.yaml") == DEFAULTS
 
 
 WEIGHTS = {"class_weights": [1.0, 2.0, 3.0], "rule": "keras"}

@@ -14,12 +14,7 @@ from workspace import CONFIG, ROOT, config_of
 
 import hold_contests
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import (
-    NOT_COMPARED,
-    UNDECIDED,
-    all_decided,
-    verdicts,
-)
+from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, all_decided, verdicts
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.expand import Question, expand, timed_in_turn
@@ -29,6 +24,9 @@ from paragone.reporting.answers import of_contests
 from paragone.timing.turns import LiveVariant, Trained, Turns
 
 ASKED = {
+    "title": "t",
+    "tables": [],
+    "figures": [],
     "workload": "fashion-cnn",
     "repeats": 2,
     "contests": 3,
@@ -130,11 +128,7 @@ def test_runs_have_the_speed_of_their_contests_or_else_of_their_epochs():
 
 
 def test_variants_of_one_work_are_timed_together():
-    config = {
-        **CONFIG,
-        "seed": 0,
-        "experiments": {"asked": {"title": "t", "tables": [], "figures": [], **ASKED}},
-    }
+    config = {**CONFIG, "seed": 0, "experiments": {"asked": ASKED}}
 
     def questions(config: dict) -> list[Question]:
         decoded = config_of(config)
@@ -155,8 +149,7 @@ def test_variants_of_one_work_are_timed_together():
 
 def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    asked = {"title": "t", "published": "", "tables": [], "figures": [], **ASKED}
-    config = {**deepcopy(CONFIG), "experiments": {"asked": asked}}
+    config = {**deepcopy(CONFIG), "experiments": {"asked": {"published": "", **ASKED}}}
     config["primary"]["experiment"] = "asked"
     (record, *_) = Plan(deepcopy(config), ROOT).timings("asked")
     path = tmp_path / record.replace("<results>", "results")

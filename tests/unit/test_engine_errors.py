@@ -6,9 +6,7 @@ import pytest
 import torch
 from workspace import ROOT, call, make_spec
 
-from paragone.base.errors import (
-    says_memory_is_full,
-)
+from paragone.base.errors import says_memory_is_full
 from paragone.engines.torch import Torch
 from paragone.training import observe
 

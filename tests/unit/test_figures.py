@@ -28,7 +28,7 @@ from make_records import (
 from make_records import clocks as clocks_of
 
 from paragone.base.errors import UserError
-from paragone.reporting import footnotes, style, tables
+from paragone.reporting import style, tables
 from paragone.reporting.figures import predictions, variants
 from paragone.reporting.tables import TABLES, TextTable
 
@@ -121,12 +121,6 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
     totals = sorted(map(waited, of_backend(everything.made, "tensorflow-mirrored")))
     tensorflow = shown[shown["series"] == "TensorFlow Mirrored"].iloc[0]
     assert tensorflow["end_to_end_seconds"] == pytest.approx(totals[1])
-
-
-def test_synthetic_data_get_a_banner_and_real_data_none(everything, tmp_path):
-    made = [make_record("torch", source="synthetic")]
-    assert footnotes.SYNTHETIC in texts_of(Drawing.of(tmp_path, made).figure("variants"))
-    assert footnotes.SYNTHETIC not in texts_of(everything.figure("variants"))
 
 
 # Learning curves, and the grid of predictions
@@ -319,14 +313,6 @@ def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
     assert runs.to_dict() == expected
 
 
-def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
-    made = make_record("torch", epochs=3, steps_per_epoch=None)
-    later = [epoch["train_seconds"] for epoch in made["epochs"][1:]]
-    (median,) = Drawing.of(tmp_path, [made]).shown("epoch_time").to_dict("records")
-    assert median["value"] == pytest.approx(np.mean(later))
-    assert not median["extrapolated"]
-
-
 # Variants relative to the baseline
 
 CELLS = [("torch", None, 1e3), ("torch", TUNED, 2e3), ("tensorflow-mirrored", None, 1.5e3)]
@@ -447,14 +433,10 @@ def test_figure_and_table_have_the_speeds_of_contests(tmp_path):
 # Formats of tables
 
 
-def test_an_unknown_table_or_a_missing_input_is_one_message(tmp_path):
-    for name, words in (
-        ("no_such", f"'no_such' is none of the tables: {', '.join(sorted(TABLES))}"),
-        ("differences", "runs: missing"),
-        ("matmul_comparison", "products: missing"),
-    ):
-        with pytest.raises(UserError, match=words):
-            Drawing(tmp_path).table(name)
+def test_an_unknown_table_is_one_message(tmp_path):
+    words = f"'no_such' is none of the tables: {', '.join(sorted(TABLES))}"
+    with pytest.raises(UserError, match=words):
+        Drawing(tmp_path).table("no_such")
     assert not list(tmp_path.iterdir())
 
 

@@ -200,7 +200,6 @@ def test_long_epoch_reports_itself(capsys, monkeypatch):
         ([0.8, 0.8, 0.1], 2, (0, 10)),
         ([0.7, 0.8, 0.8, 0.8], 3, (10, 20)),
         ([], 1, None),
-        ([0.79], 1, None),
         ([0.8, 0.7, 0.8], 2, None),
         ([math.nan], 1, None),
     ],

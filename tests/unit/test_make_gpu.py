@@ -36,14 +36,6 @@ def asked_by(line: str) -> list[str]:
     return re.findall(r"only=\[(.*?)\]", line)[0].split(",")
 
 
-def config_of(line: str) -> dict:
-    """The config of a call."""
-    config = copy.deepcopy(DEFAULTS)
-    for path in re.findall(r"\S+\.yaml", line):
-        update_config(config, yaml.safe_load((ROOT / path).read_text()))
-    return config | {"only": asked_by(line)}
-
-
 @pytest.mark.parametrize("kind", ["gpu", "cpu"])
 def test_parts_are_those_of_the_preset_in_its_order_and_a_lost_one_is_left_out(tmp_path, kind):
     (ahead, *parts), text = calls(tmp_path, PARAGONE_ACCELERATOR=kind)
@@ -55,7 +47,10 @@ def test_parts_are_those_of_the_preset_in_its_order_and_a_lost_one_is_left_out(t
         assert ("first_answer" in line) == (part == "one_device")
     assert f"{LOST}: failed" in text
     assert text.count(": done") == len(whole)  # all parts but one, and the suite
-    plan = Plan(config=config_of(ahead))
+    config = copy.deepcopy(DEFAULTS)
+    for path in re.findall(r"\S+\.yaml", ahead):
+        update_config(config, yaml.safe_load((ROOT / path).read_text()))
+    plan = Plan(config=config | {"only": whole})
     assert re.findall(r"parity/([a-z0-9-]+)/reference", ahead) == plan.workloads
     assert {spec.backend.device for spec in plan.runs.values()} == {kind}
 

@@ -163,7 +163,6 @@ FAILURES = [
         *("my-numpy", ENGINE, "        totals = np.zeros(3)\n", "        totals = 1 / 0\n"),
         at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero",
     ),
-    ("torch", MODEL, "nn.ReLU()", "nn.ReLu()", at(MODEL, "nn.ReLU") + "AttributeError", "'ReLu'"),
     ("torch", MODEL, "hidden: int", "width: int", "workloads.my-digits.model", "hidden"),
     (
         *("torch", MODEL, "nn.Linear(hidden,", "nn.Linear(hidden + 1,"),

@@ -72,15 +72,10 @@ ENDING = """
 import atexit, sys, threading, time
 from paragone.base.processes import end_process
 
-class Held:
-    def __del__(self):
-        print("freed")
-
 def work():
     time.sleep(0.3)
     print("waited for")
 
-held = Held()
 atexit.register(print, "registered")
 threading.Thread(target=work).start()
 sys.stdout.write("written\\n")
