@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from faults.killing import long_spec, started
 from privileged import memory_group
-from workspace import (
-    changed,
-    make_spec,
-    memory_limited,
-    succeed,
-    train_command,
-)
+from workspace import changed, make_spec, memory_limited, succeed, train_command
 
 from paragone.config.run_spec import Spec
 from paragone.records import record

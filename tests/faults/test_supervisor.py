@@ -20,10 +20,6 @@ STUBBORN = (
 )
 
 
-def python(program: str) -> list[str]:
-    return [sys.executable, "-c", program]
-
-
 # Its own SIGTERM comes in a function that Python calls after a fork, and whose exceptions it drops.
 INTERRUPTED_IN_A_FORK = """
 import os, signal, sys
@@ -46,7 +42,7 @@ def test_a_signal_that_comes_in_a_fork_is_not_lost():
 def test_a_worker_that_fails_ends_all_with_their_helpers(capfd):
     fails = "import os, time\nif os.environ['RANK'] == '1':\n time.sleep(1); raise SystemExit(3)\n"
     begun = time.monotonic()
-    children = supervisor.start(python(fails + STUBBORN), 3)
+    children = supervisor.start([sys.executable, "-c", fails + STUBBORN], 3)
     failed = supervisor.first_to_fail(children)
     supervisor.end(children)
     assert (failed.rank, failed.status) == (1, 3)
