@@ -16,7 +16,6 @@ pytestmark = pytest.mark.full
 # Each stops or changes JAX, its libraries or Python where it is inherited.
 LEFT = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--no_such_flag", "PYTHONOPTIMIZE": "2"}
 BENIGN = {"http_proxy": UNREACHABLE, "grpc_proxy": UNREACHABLE, "CUDA_VERSION": "12"}
-SHOW = "import json, os; from paragone.base.processes import environment; "
 
 
 def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path):
@@ -49,8 +48,9 @@ def test_python_is_that_of_a_snakemake_called_by_its_path(tmp_path):
 
 def test_a_user_without_name_and_home_has_both_in_a_worker_and_keeps_the_choice_of_gpus():
     needs_root("starts a process of a user that the system does not know")
+    show = "import json, os; from paragone.base.processes import environment; "
     become = "os.setgroups([]); os.setgid(54_321); os.setuid(54_321); "
-    line = [sys.executable, "-c", f"{SHOW}{become}print(json.dumps(environment()))"]
+    line = [sys.executable, "-c", f"{show}{become}print(json.dumps(environment()))"]
     shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
     shell |= {"CUDA_VISIBLE_DEVICES": "1", "TORCHDYNAMO_DISABLE": "1"}
     made = json.loads(subprocess.check_output(line, env=shell, text=True, cwd="/"))

@@ -45,7 +45,6 @@ CELLS = {
         ("tensorflow-multiworker", 2, "float64", "reuters-cnn"),
         ("torch-xla", 2, "float64", "reuters-cnn"),
         ("jax", 2, "float64", "reuters-cnn"),
-        ("torch-fsdp", 2, "float64"),
         ("jax", 2, "float32", "fashion-conv", 64, "tuned"),
         *((name, 1, "float32", "fashion-conv", 64, "tuned") for name in ("torch", "torch-compile")),
         # Of which inductor makes none on a CPU.

@@ -4,7 +4,6 @@ With the other frameworks: tests/nightly/test_frameworks_installed.py.
 """
 
 import os
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -42,12 +41,7 @@ def checkout(tmp_path_factory) -> Checkout:
     return made
 
 
-@pytest.fixture
-def results(checkout) -> Path:
-    return checkout / "results"
-
-
-def test_each_backend_trained_in_its_own_environment(checkout, results):
+def test_each_backend_trained_in_its_own_environment(checkout):
     """It saw the frameworks of its conda file, in their versions, and no other.
 
     Snakemake keeps a copy of the file beside each environment.
@@ -55,7 +49,7 @@ def test_each_backend_trained_in_its_own_environment(checkout, results):
     made = [path.read_text() for path in (checkout / ".snakemake/conda").glob("*.yaml")]
     used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
-    records = [record.read(path) for path in results.glob("runs/*/record.json")]
+    records = [record.read(path) for path in checkout.folder.glob("results/runs/*/record.json")]
     assert {made.spec.backend.name for made in records} == set(BACKENDS)
     for made in records:
         assert (made.status, made.data.source) == ("completed", "synthetic")
@@ -67,9 +61,10 @@ def test_each_backend_trained_in_its_own_environment(checkout, results):
         assert frameworks & process.software.keys() == frameworks & pins.keys()
 
 
-def test_whatever_is_made_of_synthetic_data_says_so(checkout, results):
+def test_whatever_is_made_of_synthetic_data_says_so(checkout):
     """Matplotlib writes each text of a figure as a comment before its outlines."""
     assert "NOTICE: SYNTHETIC DATA in place of fashion_mnist" in (checkout / "printed").read_text()
+    results = checkout / "results"
     runs = pd.read_csv(results / "tables/runs.csv")
     assert (set(runs["parity"]), set(runs["data_source"])) == ({"passed"}, {"synthetic"})
     figures = [*results.glob(f"figures/{EXPERIMENT}/*.svg")]

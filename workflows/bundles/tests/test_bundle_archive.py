@@ -87,16 +87,13 @@ def test_the_same_results_make_the_same_bytes_that_are_read_back(results, tmp_pa
     assert "1 runs, 1 records of contests on node-1" in capsys.readouterr().out
 
 
-def test_a_damaged_archive_is_refused(archive):
+def test_a_damaged_archive_and_a_listing_that_is_wrong_are_refused(archive):
+    assert "schema version 99" in refusal(archive, schema=99)
+    assert "its digest is not that of its files" in refusal(archive, digest="0" * 64)
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
     with pytest.raises(UserError, match=f"{archive}: not a whole archive"):
         bundle_archive.read(archive)
-
-
-def test_a_listing_that_is_wrong_is_refused(archive):
-    assert "schema version 99" in refusal(archive, schema=99)
-    assert "its digest is not that of its files" in refusal(archive, digest="0" * 64)
 
 
 def test_what_is_not_what_was_measured_is_refused(results, archive):
