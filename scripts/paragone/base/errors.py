@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from paragone.base.plugin_folders import place_in_plugin
+from paragone.base.plugin_folders import PACKAGES, folders
 
 
 class UserError(Exception):
@@ -92,7 +92,13 @@ def as_user_error(error: BaseException) -> UserError | None:
 
 def of_plugin(error: BaseException) -> UserError | None:
     """Return the error with file and line of the plugin that raised it; None for an error of the project."""
-    place = place_in_plugin(error)
+    trace, place = error.__traceback__, ""
+    packages = [folder / package for folder in folders() for package in PACKAGES]
+    while trace:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if any(file.is_relative_to(package) for package in packages):
+            place = f"{file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
     return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
 
 

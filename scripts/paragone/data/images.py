@@ -72,7 +72,11 @@ def _converted(
 ) -> tuple[np.ndarray, list[str]]:
     """Return (height, width, channels) uint8 as people see the image, and what was converted."""
     treated = [FRAMES] if getattr(opened, "is_animated", False) and opened.format != "MPO" else []
-    deep = _is_deep(opened)  # unknown once the image is loaded
+    # More than 8 bits per value, which Pillow reads only without color; unknown once the image is loaded.
+    raw = [
+        tile.args if isinstance(tile.args, str) else (tile.args or ("",))[0] for tile in opened.tile
+    ]
+    deep = opened.mode[0] in "IF" or any(";16" in str(mode) for mode in raw)
     opened.load()
     image: Image.Image = opened
     if image.getexif().get(0x0112, 1) != 1:
@@ -96,14 +100,6 @@ def _converted(
             f"{name}: its colors are {image.mode}, which are not converted; save it in RGB"
         ) from None
     return values.reshape(*values.shape[:2], channels), treated
-
-
-def _is_deep(image: ImageFile.ImageFile) -> bool:
-    """Return whether the file has more than 8 bits per value; Pillow reads these only without color."""
-    raw = [
-        tile.args if isinstance(tile.args, str) else (tile.args or ("",))[0] for tile in image.tile
-    ]
-    return image.mode[0] in "IF" or any(";16" in str(mode) for mode in raw)
 
 
 def _of_eight_bits(image: Image.Image, limits: list[float] | None, name: str) -> Image.Image:

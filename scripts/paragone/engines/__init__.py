@@ -193,7 +193,7 @@ def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
     If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
-    for a strategy that the engine does not have.
+    for a strategy that the engine does not have, and for a plugin's engine that lacks a method.
     """
     engine = spec.backend.engine
     try:
@@ -201,19 +201,15 @@ def create(spec: Spec) -> Engine:
             module = plugins.load("engines", engine, "ENGINE")
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
-    _check_methods(module)
+    if not Path(module.__file__).is_relative_to(
+        plugins.LIBRARY
+    ):  # where the reference has only some
+        methods = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction)]
+        public = [name for name in methods if not name.startswith("_")]
+        if missing := [name for name in public if not hasattr(module.ENGINE, name)]:
+            raise UserError(
+                f"{module.__file__}: ENGINE has no {', '.join(missing)}; every engine has the methods of "
+                f"`Engine` in {__file__}"
+            )
     check_strategy(spec.backend)
     return module.ENGINE()
-
-
-def _check_methods(module: Any) -> None:
-    """Raise `UserError` if an engine of a plugin lacks a method; the reference implements only some."""
-    if Path(module.__file__).is_relative_to(plugins.LIBRARY):
-        return
-    methods = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction)]
-    public = [name for name in methods if not name.startswith("_")]
-    if missing := [name for name in public if not hasattr(module.ENGINE, name)]:
-        raise UserError(
-            f"{module.__file__}: ENGINE has no {', '.join(missing)}; every engine has the methods of "
-            f"`Engine` in {__file__}"
-        )

@@ -41,7 +41,6 @@ def _adam(options: Options) -> optax.GradientTransformation:
 
     optax adds epsilon after the bias correction, which is the same with epsilon / sqrt(1 - beta_2^t).
     """
-
     if options.get("rule") == "pytorch":
         return optax.scale_by_adam(options["beta_1"], options["beta_2"], options["epsilon"])
 
@@ -85,9 +84,8 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         now, ahead = momentum(beta_1, pace * step), momentum(beta_1, pace * (step + 1))
         product = state.product * now
         squares = of_words
-        if options.get(
-            "deduplicate", True
-        ):  # of gradients that may be clipped or have a decay in them
+        if options.get("deduplicate", True):
+            # Of gradients that may be clipped or have a decay in them.
             squares = jax.tree.map(jnp.square, gradients)
         first = optax.tree.update_moment(gradients, state.first, beta_1, 1)
         second = optax.tree.update_moment(squares, state.second, beta_2, 1)

@@ -21,8 +21,6 @@ from paragone.data.batches import WHOLE
 from paragone.engines.torch import Torch
 from paragone.machine.accelerators import tpu_is_attached
 
-_VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
-
 
 class TorchXLA(Torch):
     """The eager engine, traced lazily, with every batch split over a mesh of all devices."""
@@ -82,7 +80,7 @@ def choose(kind: str, count: int | None = None) -> None:
     """Choose the kind of device that PJRT opens at its first use, and how many virtual ones on a CPU."""
     if kind != "cpu":
         backends.set_mat_mul_precision("highest")  # otherwise a TPU rounds float32 to bfloat16
-    os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
+    os.environ["PJRT_DEVICE"] = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]
     if kind == "tpu" and not tpu_is_attached():
         # Without an attached TPU, libtpu would query the cloud's metadata server for minutes.
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")

@@ -38,7 +38,18 @@ class TorchXLAMultiprocess(TorchXLA):
             )
         choose(kind)
         if world.workers > 1:
-            _join(world)
+            # The variables that torchrun would set.
+            host, port = world.address(0)
+            os.environ |= {
+                "TORCHELASTIC_RUN_ID": "paragone",
+                "RANK": str(world.rank),
+                "WORLD_SIZE": str(world.workers),
+                "LOCAL_RANK": str(world.local_rank),
+                "LOCAL_WORLD_SIZE": str(world.local_workers),
+                "MASTER_ADDR": host,
+                "MASTER_PORT": str(port),
+            }
+            distributed.init_process_group("xla", init_method="xla://")
         device = torch_xla.device()
         self.devices = Devices(kind, runtime.world_size(), runtime.world_size())
         self.device_names = [xla_model.xla_device_hw(device)]
@@ -68,18 +79,3 @@ class TorchXLAMultiprocess(TorchXLA):
 
 
 ENGINE = TorchXLAMultiprocess
-
-
-def _join(world: World) -> None:
-    """Set the variables that torchrun would set, and join the process group."""
-    host, port = world.address(0)
-    os.environ |= {
-        "TORCHELASTIC_RUN_ID": "paragone",
-        "RANK": str(world.rank),
-        "WORLD_SIZE": str(world.workers),
-        "LOCAL_RANK": str(world.local_rank),
-        "LOCAL_WORLD_SIZE": str(world.local_workers),
-        "MASTER_ADDR": host,
-        "MASTER_PORT": str(port),
-    }
-    distributed.init_process_group("xla", init_method="xla://")

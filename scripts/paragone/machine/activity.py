@@ -38,7 +38,7 @@ class HostWatch:
         """Return the counters right before timed work, for `since`; the clock is read last."""
         if not self._reads:
             return None
-        return self._counters() | {"seconds": _since_boot()}
+        return self._counters() | {"seconds": time.clock_gettime(time.CLOCK_BOOTTIME)}
 
     def since(self, mark: Counters | None) -> list[Activity]:
         """Return what the host did since a mark, the clock read first; empty where another process reads."""
@@ -52,7 +52,7 @@ class HostWatch:
         return [Activity(**differences)]
 
     def _counters(self) -> Counters:
-        now, cpu = _since_boot(), psutil.cpu_times()
+        now, cpu = time.clock_gettime(time.CLOCK_BOOTTIME), psutil.cpu_times()
         return {
             "seconds": now,
             "run": _cpu_seconds(self._family),
@@ -63,10 +63,6 @@ class HostWatch:
             "heat_throttles": heat_throttles(self._heat_files),
             "accelerator_joules": accelerators.joules(),
         }
-
-
-def _since_boot() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _cpu_seconds(processes: list[psutil.Process]) -> float:
