@@ -18,7 +18,7 @@ from paragone.engines import Engine, keep_programs
 from paragone.machine import limits
 from paragone.parity import definition
 from paragone.records.contest_record import Contestant
-from paragone.timing.turns import State, Trained, Turn, link, receive, send
+from paragone.timing.turns import State, Trained, link, receive, send
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers import WorkerJob
@@ -61,7 +61,7 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     )
     send(coordinator, State(state))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
-    while steps := receive(coordinator, Turn).steps:
+    while steps := receive(coordinator, int):
         seconds, totals = [], []
         for length in (1, 1 + steps):
             epoch += 1

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from msgspec.structs import replace
 
 from paragone import data
@@ -23,7 +24,7 @@ from paragone.engines import keep_programs
 from paragone.machine import limits
 from paragone.models.weights import Pretrained, Weights, read
 from paragone.parity import first_steps
-from paragone.training.observe import failed, observe, write
+from paragone.training.observe import observe, write
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 
@@ -126,7 +127,7 @@ def supervise(line: list[str], specs: list[Spec], outputs: list[Path]) -> None:
 
 def store_failure(spec: Spec, output: Path, reason: str) -> None:
     """Write the reason in place of the arrays, and print it."""
-    write(failed(reason), output)
+    write({"failed": np.array(reason)}, output)
     print(f"{label(spec)} failed: {reason}; to probe again, delete {output}", flush=True)
 
 

@@ -159,13 +159,13 @@ class Quantity:
 
     def values(self, cell: Counterpart, row: Row) -> pd.Series:
         """Return the measured values by seed. Raise `Missing` if the runs end before the row's epoch."""
-        if row.epoch is not None and not row.final and cell.reached < row.epoch:
+        if not row.final and cell.reached < (row.epoch or 0):
             raise Missing("no_epoch", cell.reached, has_runs=True)
         return self.measure(cell, row).astype("float64")
 
     def remark(self, cell: Counterpart, row: Row) -> Reason:
         """Return which value was measured, if it is not that of the published epoch; empty if it is."""
-        if self._short(cell, row):
+        if cell.reached < (row.epoch or 0):
             return ("at_epoch", cell.reached)
         extrapolated = row.epoch is None and not cell.whole_epochs()
         return ("extrapolated",) if row.metric == "epoch_time" and extrapolated else ()
@@ -173,12 +173,9 @@ class Quantity:
     def obstacles(self, cell: Counterpart, row: Row) -> list[Reason]:
         """Return why the value cannot be compared with the published one; empty if it can."""
         reasons = cell.differences(row, any_length=self.any_length)
-        if self._short(cell, row):
+        if cell.reached < (row.epoch or 0):
             reasons.insert(0, ("epochs", cell.reached, row.epoch))
         return reasons + ([(self.hardware,)] if self.hardware else [])
-
-    def _short(self, cell: Counterpart, row: Row) -> bool:
-        return row.epoch is not None and cell.reached < row.epoch
 
 
 def _of_run(column: str) -> Callable[[Counterpart, Row], pd.Series]:

@@ -27,7 +27,7 @@ from paragone.records.run_record import Activity, Epoch, FirstSteps, Modes, Proc
 TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
 # invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
 # accuracies count, times do not. remark: the value counts and gets a footnote in figures and tables.
-INVALID, NO_SPEED, REMARK = SEVERITIES = ("invalid", "no speed", "remark")
+INVALID, NO_SPEED, REMARK = ("invalid", "no speed", "remark")
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,9 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
 
     A turn has one step in its first epoch, and one more than `steps` in its second.
     """
-    if window.sleeping > limit("asleep") * window.whole:
-        text = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
+    whole = window.first + window.seconds
+    if window.sleeping > limit("asleep") * whole:
+        text = f"{window.sleeping:.4f} s of CPU time in {whole:.3f} s"
         yield Breach("asleep", "sleeping", text)
     steps, spec = window.steps + 2, contest.contestants[window.contestant].spec
     if window.batches != steps:
@@ -271,11 +272,7 @@ _commits = _joined(lambda process: [process.git.commit if process.git else "none
 _software = _joined(lambda process: map(" ".join, process.software.items()))
 
 
-def _experiment(record: RunRecord) -> None:
-    """Return the key that all records of an experiment have."""
-
-
-# Rule, where, key and value: records of equal keys must have equal values.
+# Rule, where, key and value: records of equal keys must have equal values. All records have the key None.
 _EQUAL: list[tuple[str, str, Callable[[Any], Hashable], Callable[[Any], object]]] = [
     (
         "same-data",
@@ -283,7 +280,7 @@ _EQUAL: list[tuple[str, str, Callable[[Any], Hashable], Callable[[Any], object]]
         attrgetter("data.dataset", "data.source", "data.edition"),
         attrgetter("data.manifest_sha256"),
     ),
-    ("mixed", "processes.machine", _experiment, _machines),
+    ("mixed", "processes.machine", lambda _: None, _machines),
     (
         "mixed",
         "data.edition",
@@ -291,8 +288,8 @@ _EQUAL: list[tuple[str, str, Callable[[Any], Hashable], Callable[[Any], object]]
         lambda record: f"{record.data.source}, {record.data.edition}",
     ),
     ("mixed", "processes.software", lambda record: questions.cell(record.spec), _software),
-    ("mixed", "processes.threads", _experiment, _threads_per_host),
-    ("mixed", "processes.git.commit", _experiment, _commits),
+    ("mixed", "processes.threads", lambda _: None, _threads_per_host),
+    ("mixed", "processes.git.commit", lambda _: None, _commits),
 ]
 
 

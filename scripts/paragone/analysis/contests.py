@@ -16,7 +16,7 @@ from paragone.analysis import columns
 from paragone.analysis.compliance import REMARK, at_places, of_contests, table
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
-from paragone.records.contest_record import ContestsRecord, Window
+from paragone.records.contest_record import ContestsRecord
 from paragone.records.measurements import Parity
 from paragone.records.run_metrics import other_cpu_share
 
@@ -86,24 +86,19 @@ def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[d
             first = median(window.first for _, window in windows)
             for place, window in windows:
                 rules = at_places(broken, where, f"contests[{number}].windows[{place}]")
-                row = shared | _row(window, place, rules)
+                row = shared | {
+                    "round": window.round,
+                    "place": place,
+                    "steps": window.steps,
+                    "seconds": window.seconds,
+                    **columns.of_others([other_cpu_share([window.host])]),
+                    "violations": " ".join(rules),
+                }
                 sound = all(table()[rule].severity == REMARK for rule in rules)
                 if proven is True and sound and window.seconds > first:
                     examples = spec.examples_of(window.steps)
                     row["examples_per_second"] = examples / (window.seconds - first)
                 yield row
-
-
-def _row(window: Window, place: int, rules: list[str]) -> dict[str, Any]:
-    """Return what a window has of its own."""
-    return {
-        "round": window.round,
-        "place": place,
-        "steps": window.steps,
-        "seconds": window.seconds,
-        **columns.of_others([other_cpu_share([window.host])]),
-        "violations": " ".join(rules),
-    }
 
 
 def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

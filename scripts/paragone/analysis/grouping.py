@@ -80,11 +80,6 @@ class Series:
         return self.replicas, self.global_batch
 
     @property
-    def work(self) -> str:
-        """The work of its runs, in words: "fashion-cnn, batch 128"."""
-        return f"{self.workload}, batch {self.global_batch:,}"
-
-    @property
     def unit(self) -> str:
         """What has one speed: `CONTEST`, or `RUN` where the variant was in no contest."""
         return RUN if self.windows.empty else CONTEST

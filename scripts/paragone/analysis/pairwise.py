@@ -189,13 +189,9 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
     family = [index for index, effects in enumerate(tests) if len(effects.values)]
     in_turn = any(values.index.name == CONTEST for values in units)
     least = LEAST_FAMILY if in_turn else 1
-    differs, equals = (
-        dict(zip(family, holm(p_values, least), strict=True))
-        for p_values in (
-            [tests[index].p_differs() for index in family],
-            [tests[index].p_within(metric.limit) for index in family],
-        )
-    )
+    unequal = holm([tests[index].p_differs() for index in family], least)
+    within = holm([tests[index].p_within(metric.limit) for index in family], least)
+    differs, equals = (dict(zip(family, adjusted, strict=True)) for adjusted in (unequal, within))
     undecided = sum(p > ALPHA for p in differs.values())
     rows = []
     for index, (pair, values, effects) in enumerate(zip(pairs, units, tests, strict=True)):
@@ -318,12 +314,6 @@ def overall(rows: pd.DataFrame) -> str:
     return PARTLY if UNDECIDED in relations else EQUAL
 
 
-def examples_of(runs: pd.DataFrame) -> float | None:
-    """Return the examples that each of these runs trains on, in all epochs; None if they differ."""
-    examples = (runs["planned_epochs"] * runs["planned_epoch_examples"]).dropna().unique()
-    return float(examples[0]) if len(examples) == 1 else None
-
-
 def lengths(rows: pd.DataFrame, runs: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Return by variant the seconds of a run without examples, and the seconds of an example.
 
@@ -338,8 +328,11 @@ def lengths(rows: pd.DataFrame, runs: pd.DataFrame) -> dict[str, tuple[float, fl
         for label, half in zip((row["first"], row["second"]), halves, strict=True):
             part = runs[runs["run"].isin(half)]
             step = 1 / part["steady_examples_per_second"].median()
-            if (examples := examples_of(part)) is not None and pd.notna(step):
-                lines[label] = part["end_to_end_seconds"].median() - examples * step, step
+            planned = part["planned_epochs"] * part["planned_epoch_examples"]
+            examples = planned.dropna().unique()
+            if len(examples) == 1 and pd.notna(step):
+                beyond = part["end_to_end_seconds"].median() - float(examples[0]) * step
+                lines[label] = beyond, step
     return lines
 
 

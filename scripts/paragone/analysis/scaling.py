@@ -8,7 +8,7 @@ from paragone.analysis import grouping
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
 from paragone.analysis.statistics import Estimate, summarize
 from paragone.base.errors import UserError
-from paragone.config.questions import SIZE, STRONG, kind
+from paragone.config.questions import SIZE, kind
 
 SHARED = (
     "Replicas here are virtual: they share the cores of one machine, so the ideal speed-up is 1 and the "
@@ -22,12 +22,6 @@ def scaling_kind(runs: pd.DataFrame) -> str:
     if way is None:
         raise UserError("these runs have neither one global batch nor one batch per replica")
     return way
-
-
-def fixed_batch(runs: pd.DataFrame) -> int:
-    """Return the batch that stays fixed: global in strong scaling, per replica in weak scaling."""
-    replicas, batch = runs[SIZE].iloc[0]
-    return int(batch) // (1 if scaling_kind(runs) == STRONG else int(replicas))
 
 
 def scaling_table(

@@ -189,19 +189,18 @@ def _published_run(
 ) -> PublishedRun:
     """Judge a published run by its `final` lines; verdicts are adjusted for how many numbers it has."""
     protocol = evidence.protocols[system]
-    able: list[tuple[Line, Judgement]] = []
     for line in final:
         line.family = "final"
-        if line.finding.judgement:
-            able.append((line, line.finding.judgement))
-    numbers = adjusted([judgement for _, judgement in able])
-    for (line, _), number in zip(able, numbers, strict=True):
+    able = [line for line in final if line.finding.judgement]
+    judgements = [line.finding.judgement for line in final]
+    numbers = adjusted([judgement for judgement in judgements if judgement])
+    for line, number in zip(able, numbers, strict=True):
         measured = within(line.finding.measured, number) if line.finding.measured else None
         line.finding = replace(
             line.finding, verdict=number.verdict, measured=measured, judgement=number
         )
         line.findings[line.judge] = line.finding
-    judge_label = able[0][0].judge if able else final[0].judge
+    judge_label = able[0].judge if able else final[0].judge
     curve = _curve(system, lines, evidence)
     run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers), curve)
     second = protocol.second_workload

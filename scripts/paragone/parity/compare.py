@@ -112,7 +112,7 @@ def compare(
     if observed.parameters != reference.parameters:
         reason = f"{observed.parameters} trainable parameters, {reference.parameters} expected"
         return ParityVerdict(False, reason)
-    return judge(_deviations(observed, reference), observed.precision, reference.rounding)
+    return judge(deviations(observed, reference), observed.precision, reference.rounding)
 
 
 def judge(
@@ -131,13 +131,7 @@ def judge(
     return ParityVerdict(not reason, reason or None, finite, allowed)
 
 
-def rounding(single: Observation, reference: Observation) -> Weights:
-    """`Observation.rounding` of the reference, from its observation in single precision."""
-    observed = largest(_deviations(single, reference))
-    return {group: np.array(value) for group, value in observed.items()}
-
-
-def _deviations(observed: Observation, reference: Observation) -> dict[str, dict[str, float]]:
+def deviations(observed: Observation, reference: Observation) -> dict[str, dict[str, float]]:
     """Return the deviations by group and array; the name of a group's only array is empty."""
     floor = FLOORS[observed.precision]
     if observed.keeps_unbiased:

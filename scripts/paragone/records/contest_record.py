@@ -64,11 +64,6 @@ class Window(Part, frozen=True):
     updates: Whole
     batches: Whole
 
-    @property
-    def whole(self) -> float:
-        """Return the seconds of both epochs."""
-        return self.first + self.seconds
-
 
 class Contest(Part, frozen=True, kw_only=True):
     """All variants of a question, timed in turn.

@@ -3,8 +3,9 @@
 Interleaved as in Bulej et al., "Duet benchmarking" (ICPE 2020): what disturbs the machine for longer than a
 window disturbs all variants alike, and cancels in ratios within a round.
 
-Coordinator and workers send messages over the workers' standard input. That is a socket, so that nobody else
-can speak on it, and either end learns at once that the other has ended.
+The coordinator's order is a number of steps: train an epoch of one, then one of so many more; 0 ends the
+contest. Messages go over the workers' standard input. That is a socket, so that nobody else can speak on it,
+and either end learns at once that the other has ended.
 """
 
 import math
@@ -35,12 +36,6 @@ from paragone.workers.worker_failure import judge, processes
 QUIET = 0.01  # share of a core that the sleeping variants may use
 SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
 PATIENCE = 600.0  # seconds for a variant to get ready, and for a window beyond ten times its length
-
-
-class Turn(Part, frozen=True):
-    """The coordinator's order: train an epoch of one step, then one of `steps` more; 0 ends the contest."""
-
-    steps: Whole
 
 
 class Trained(Part, frozen=True, tag=True):
@@ -74,13 +69,13 @@ def link() -> Connection:
     return connection
 
 
-def send(link: Connection, message: msgspec.Struct) -> None:
+def send(link: Connection, message: Any) -> None:
     """Send a message; `BrokenPipeError` where the other end is gone."""
     link.send_bytes(msgspec.json.encode(message))
 
 
 def receive(link: Connection, kind: Any) -> Any:
-    """Wait for a message, a `Turn` or a `Reply`; `EOFError` where the other end is gone."""
+    """Wait for a message, an order or a `Reply`; `EOFError` where the other end is gone."""
     return msgspec.json.decode(link.recv_bytes(), type=kind)
 
 
@@ -156,7 +151,7 @@ class Turns(AbstractContextManager["Turns"]):
                 if self.variants[index].playing:
                     self._window(number, int(index))
         for variant in self._playing():
-            self._tell(variant, Turn(0))
+            self._tell(variant, 0)
         for variant in self._playing():
             self._answers(variant, PATIENCE)
             self._note_state(variant)
@@ -237,7 +232,7 @@ class Turns(AbstractContextManager["Turns"]):
     def _turn(self, variant: LiveVariant, steps: int) -> Trained | None:
         """Let a variant train `steps`; return what its first worker timed, None if it failed."""
         if variant.playing:
-            self._tell(variant, Turn(steps))
+            self._tell(variant, steps)
             self._answers(variant, 10 * self._length + PATIENCE)
         first = variant.replies[0] if variant.playing else None
         return first if isinstance(first, Trained) else None
@@ -256,10 +251,10 @@ class Turns(AbstractContextManager["Turns"]):
         supervisor.end(variant.children)
         variant.children, variant.links = [], []
 
-    def _tell(self, variant: LiveVariant, turn: Turn) -> None:
+    def _tell(self, variant: LiveVariant, steps: int) -> None:
         for link in variant.links:
             with suppress(OSError):  # of a worker that has ended: `_answers` finds out why
-                send(link, turn)
+                send(link, steps)
 
     def _answers(self, variant: LiveVariant, seconds: float) -> None:
         """Wait for the reply of every worker of a variant; one that fails ends the variant."""

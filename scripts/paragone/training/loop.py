@@ -68,11 +68,6 @@ class Ledger:
         self.mark, self._part = now, part
         return window
 
-    def add(self, earlier: dict[str, float]) -> None:
-        """Add the seconds of an earlier process of the same run."""
-        for part, seconds in earlier.items():
-            self.seconds[part] += seconds
-
 
 @dataclass(frozen=True, kw_only=True)
 class Worker:
@@ -158,7 +153,7 @@ class Progress:
                 rate = self._examples * step / self._steps / elapsed
                 self.say(
                     f"epoch {epoch}/{self._spec.epochs}, step {step}/{self._steps}: "
-                    f"{rate:,.0f} examples/s, {_duration(left)} left"
+                    f"{rate:,.0f} examples/s, {timedelta(seconds=round(left))} left"
                 )
             yield batch
 
@@ -172,12 +167,9 @@ class Progress:
         self.say(
             f"epoch {row.epoch}/{self._spec.epochs}: "
             f"{self._examples / row.train_seconds:,.0f} examples/s, "
-            f"test {metric} {math.nan if quality is None else quality:.4f}, {_duration(left)} left"
+            f"test {metric} {math.nan if quality is None else quality:.4f}, "
+            f"{timedelta(seconds=round(left))} left"
         )
-
-
-def _duration(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))
 
 
 def train(run: TrainingRun) -> Result:
@@ -234,7 +226,8 @@ def _train(run: TrainingRun, result: Result) -> None:
     ledger.switch("checkpoint")
     if saved := run.checkpoints.last(RunState):
         engine.load(saved.folder)
-        ledger.add(saved.progress.seconds)
+        for part, seconds in saved.progress.seconds.items():
+            ledger.seconds[part] += seconds
         record.epochs = saved.progress.epochs
         record.processes = [*saved.progress.processes, *run.processes]
         result.first_epoch = saved.epoch + 1

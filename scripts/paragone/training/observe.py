@@ -24,12 +24,13 @@ from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, Weights, parameter_count
 from paragone.parity import definition, reference
-from paragone.parity.compare import FLOORS, Observation, largest, of_arrays, of_metrics, rounding
+from paragone.parity.compare import FLOORS, Observation, deviations, largest, of_arrays, of_metrics
 from paragone.parity.first_steps import GROUPS
-from paragone.records.run_record import MeasuringProcess, Process, RunRecord
+from paragone.records.run_record import Process, RunRecord
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.loop import Ledger, TrainingRun, train
 
+_entry = cache(process_entry.at_start)
 LEAST = 2  # examples of a replica in a step of the gate: batch norm needs two
 
 
@@ -99,23 +100,20 @@ def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -
     if spec.backend.engine == "reference":
         double = reference.observed(spec, dataset, pretrained)
         single = reference.observed(replace(spec, precision="float32"), dataset, pretrained)
-        by_group = rounding(Observation.of(single), Observation.of(double))
-        return double | {f"rounding/{group}": value for group, value in by_group.items()}
+        by_group = largest(deviations(Observation.of(single), Observation.of(double)))
+        return double | {f"rounding/{group}": np.array(by_group[group]) for group in by_group}
     with tempfile.TemporaryDirectory() as folder:
         plain = _Subject(
             reference.without_dropout(spec), dataset, pretrained, Path(folder, "plain")
         )
         arrays = plain.trained()
         if spec.workload.dropout:
-            dropping = _Subject(_still(spec), dataset, pretrained, Path(folder, "dropping"))
+            # At a rate of 0 losses depend on batches and draws alone.
+            workload = replace(spec.workload, learning_rate=LearningRate(base=0))
+            still = replace(spec, workload=workload, epochs=2)
+            dropping = _Subject(still, dataset, pretrained, Path(folder, "dropping"))
             arrays |= dropping.dropped(arrays, plain)
     return arrays
-
-
-def _still(spec: Spec) -> Spec:
-    """Return the specification with two epochs at a rate of 0: losses depend on batches and draws alone."""
-    workload = replace(spec.workload, learning_rate=LearningRate(base=0))
-    return replace(spec, workload=workload, epochs=2)
 
 
 class _Subject:
@@ -133,13 +131,16 @@ class _Subject:
         self.evaluated: Weights = {}
         folder.mkdir()
         self._quicken()
+        process = Process(
+            **asdict(_entry()), rank=0, variables={}, manifest_sha256=dataset.manifest_sha256
+        )
         self._run = TrainingRun(
             engine=self.engine,
             spec=spec,
             dataset=dataset,
             threads=1,
             ledger=Ledger(),
-            processes=[_process(dataset)],
+            processes=[process],
             host=HostWatch([os.getpid()]),
             pretrained=pretrained,
             expected_steps=_one_step(folder),
@@ -241,25 +242,6 @@ def _one_step(folder: Path) -> Path:
         path,
     )
     return path
-
-
-@cache
-def _entry() -> MeasuringProcess:
-    return process_entry.at_start()
-
-
-def _process(dataset: data.Dataset) -> Process:
-    return Process(
-        **asdict(_entry()),
-        rank=0,
-        variables={},
-        manifest_sha256=dataset.manifest_sha256,
-    )
-
-
-def failed(reason: str) -> Weights:
-    """Return the content of the file of a probe that failed."""
-    return {"failed": np.array(reason)}
 
 
 def write(arrays: Weights, path: Path) -> None:

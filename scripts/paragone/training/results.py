@@ -11,12 +11,7 @@ from paragone.base.atomic_files import writing
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset, drawable
 from paragone.data.batches import train_examples
-from paragone.records.run_record import (
-    Clocks,
-    DataRead,
-    Epoch,
-    RunRecord,
-)
+from paragone.records.run_record import Clocks, DataRead, Epoch, RunRecord
 from paragone.tasks.reference import chance_levels
 from paragone.workers import RunJob
 

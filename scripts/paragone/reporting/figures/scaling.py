@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.scaling import SHARED, fixed_batch, scaling_kind, scaling_table
+from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 
@@ -70,7 +70,8 @@ def _remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     runs = inputs.runs
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"
-    texts = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
+    batch = runs["global_batch" if how == "strong" else "per_replica_batch"].iloc[0]
+    texts = [f"{how.capitalize()} scaling: {fixed} {int(batch):,}."]
     texts.append(footnotes.speeds(inputs.series))
     if shares_cores(runs):
         texts.append(SHARED)

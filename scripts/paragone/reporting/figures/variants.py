@@ -73,7 +73,8 @@ def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
     for machine, runs in machines:
         suffix = f", {machine}" if len(machines) > 1 else ""
         for series in series_of(runs, inputs.labels, inputs.rounds):
-            works.setdefault(series.work + suffix, []).append(series)
+            work = f"{series.workload}, batch {series.global_batch:,}{suffix}"
+            works.setdefault(work, []).append(series)
     for work, peers in works.items():
         usual = [series for series in peers if is_usual(series.runs.iloc[0])] or peers
         name = inputs.settings["baseline"]
