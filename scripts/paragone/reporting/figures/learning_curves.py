@@ -93,7 +93,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if stopped := [f"{label}: {wording}" for label, wording in states.items() if wording]:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
     remarks = [remark]
-    if unproven := [one.label for one in series if (one.runs["parity"] != "passed").any()]:
+    if unproven := [shown.label for shown in series if (shown.runs["parity"] != "passed").any()]:
         remarks.append(f"Parity failed or not checked: {', '.join(unproven)}.")
     if (points["kind"] == "published").any():
         remarks.append(
