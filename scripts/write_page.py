@@ -10,10 +10,8 @@ from paragone.reporting.page import PageJob
 def main(arguments: list[str] | None = None) -> None:
     """Read the results and write the file."""
     job: PageJob = read_job(PageJob, arguments)
-    if job.page.suffix == ".pdf":
-        paper.write(job)
-    else:
-        page.write(job)
+    write = paper.write if job.page.suffix == ".pdf" else page.write
+    write(job)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ import pandas as pd
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, not_completed, series_of
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
-from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE, Judgement
+from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
 from paragone.analysis.verdicts import VERDICTS, PublishedRun
 from paragone.base.errors import UserError
+from paragone.config.numbers import LOWER
 from paragone.config.questions import WORK
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, sentences
@@ -40,8 +41,6 @@ FILES = {
     "published": "comparison.json",
 }
 _GROUP = [*WORK, "tuning", "machine"]
-# Columns whose empty cells are empty texts.
-_TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
 
 
 @dataclass(frozen=True)
@@ -240,12 +239,8 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     the primary family."""
     by_metric = dict(list(rows.groupby("metric", sort=False)))
     primary = rows.loc[rows["family"] == "primary", "metric"].unique()
-    decided = [
-        name
-        for name in (SPEED, END_TO_END)
-        if name in by_metric
-        and not by_metric[name]["relation"].isin([UNDECIDED, NOT_COMPARED]).all()
-    ]
+    able = rows.loc[~rows["relation"].isin([UNDECIDED, NOT_COMPARED]), "metric"]
+    decided = [name for name in (SPEED, END_TO_END) if (able == name).any()]
     if not (names := [*primary, *decided]):
         return None
     metric, pairs = names[0], by_metric[names[0]]
@@ -302,7 +297,9 @@ def _picture(tables: Tables, rows: pd.DataFrame) -> Picture | None:
             verdict = sentences.beside_baseline(row, name)
             variants.append(VariantRow(name, verdict, speeds.get(name), *_effect(row, name)))
     variants.sort(key=lambda row: math.inf if row.effect is None else -row.effect)
-    sample = sentences.sample_size(compared)
+    least, most = int(compared["n"].min()), int(compared["n"].max())
+    unit = sentences.UNITS[compared["unit"].iloc[0]][most > 1]
+    sample = f"{most} {unit}" if least == most else f"{least} to {most} {unit}"
     if not (rows["family"] == "primary").any():
         sample += ", exploratory"
     return Picture(metric.name, base, metric.by_ratio, metric.margin, sample, variants)
@@ -344,7 +341,10 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
             why = row[f"{side}_lacks"]
             if why and why.partition(" (")[0] not in not_run:
                 lacking.setdefault(why, {})[row[side]] = None
-    texts += [sentences.no_speed([*labels], why) for why, labels in lacking.items()]
+    texts += [
+        sentences.without([*labels], ("has", "have"), f"no speed: {why}")
+        for why, labels in lacking.items()
+    ]
     for text in texts:
         yield Answer(text, _lead(tables, rows), tables.name, "differences", UNDECIDED)
 
@@ -356,7 +356,8 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
         if states := "; ".join(not_completed(runs)):
             by_state.setdefault(states, []).append(tables.labels.get(backend, backend))
     for states, labels in by_state.items():
-        yield Answer(sentences.not_run(labels, states), tables.title, tables.name, "", NOT_RUN)
+        text = sentences.without(labels, ("was", "were"), f"not run: {states}")
+        yield Answer(text, tables.title, tables.name, outcome=NOT_RUN)
 
 
 def _published(experiments: list[Tables]) -> AnsweredQuestion:
@@ -383,27 +384,30 @@ def _published(experiments: list[Tables]) -> AnsweredQuestion:
 
 
 def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
+    numbers = [
+        PublishedNumber(
+            number.claim.metric,
+            f"{'over ' if number.claim.bound == LOWER else ''}{number.claim.value:g}",
+            number.claim.value,
+            number.verdict,
+            sentences.distance(number),
+            number.center,
+            [ends for ends in number.ranges if all(map(math.isfinite, ends))],
+        )
+        for number in run.numbers
+    ]
+    judged = run.verdict
+    if run.explanation is not None:
+        workload, verdict = run.explanation
+        judged += f"; {sentences.JUDGED[verdict][0]} as {workload}"
     return PublishedRow(
         run.system if run.count == 1 else f"{run.count} published runs as a sample",
         run.verdict,
-        sentences.verdict_on_run(run),
+        judged,
         tables.title,
         tables.name,
-        [_number(judgement) for judgement in run.numbers],
+        numbers,
         sentences.differing(run),
-    )
-
-
-def _number(judgement: Judgement) -> PublishedNumber:
-    claim = judgement.claim
-    return PublishedNumber(
-        claim.metric,
-        sentences.printed(claim),
-        claim.value,
-        judgement.verdict,
-        sentences.distance(judgement),
-        judgement.center,
-        [ends for ends in judgement.ranges if all(map(math.isfinite, ends))],
     )
 
 
@@ -443,7 +447,9 @@ def read_table(path: Path) -> Any:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a table ({error}); draw figures and tables first") from None
-    texts = [name for name in _TEXTS if name in table]
+    # Empty cells of these columns are empty texts.
+    texts = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "verdict", "runs"]
+    texts = [name for name in texts if name in table]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
 
 
@@ -466,9 +472,8 @@ def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
         listed = question.answers
         if question.heading in (BEST, HOLD):
             first, *listed = question.answers
-            blocks.append(
-                "\n".join(map(_wrapped, filter(None, [first.lead, first.text, *first.cautions])))
-            )
+            lines = filter(None, [first.lead, first.text, *first.cautions])
+            blocks.append("\n".join(map(_wrapped, lines)))
         if len(rows := table(question)):
             text = rows.head(ROWS).to_markdown(index=False, disable_numparse=True)
             blocks.append("\n".join([text, *_more(len(rows))]))

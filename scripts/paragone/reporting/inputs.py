@@ -10,11 +10,9 @@ import pandas as pd
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, series_of, sweeps_of
-from paragone.analysis.prediction import read_spreads
-from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Job
-from paragone.config.numbers import SPREAD, Published, numbers_of
+from paragone.config.numbers import Published, numbers_of
 from paragone.config.papers import read_paper
 from paragone.config.schema import Margin
 
@@ -81,12 +79,6 @@ class Inputs(Shown, kw_only=True):
             raise UserError("paper: missing; name the folder of the published numbers")
         return numbers_of(read_paper(self.paper).published, self.published, "published")
 
-    @cached_property
-    def evidence(self) -> Evidence:
-        """Protocols, margins and spreads by which the published rows are judged."""
-        spreads = read_spreads(self.paper / SPREAD) if self.paper else {}
-        return Evidence(self.numbers.protocols, self.margins, spreads)
-
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
@@ -115,6 +107,5 @@ class Drawing(Inputs, kw_only=True):
         files = {kind: [table / f"{kind}.parquet"] for kind in ("runs", "epochs", "rounds")}
         files["products"] = [results / "tables/device_matmul/matmul.parquet"]
         files["predictions"] = [results / f"runs/{run}/predictions.npz" for run in self.run_names]
-        return msgspec.structs.replace(
-            self, files={kind: paths for kind, paths in files.items() if kind in kinds}
-        )
+        read = {kind: paths for kind, paths in files.items() if kind in kinds}
+        return msgspec.structs.replace(self, files=read)

@@ -202,10 +202,10 @@ def caption(path: Path) -> str:
     return str(parts["body"])
 
 
-def caption_text(path: Path) -> str:
-    """Return a caption as plain text, with an empty line between paragraphs."""
-    text: str = docutils.core.publish_doctree(_text(path)).astext()
-    return "\n\n".join(part.replace("\n", " ") for part in text.split("\n\n"))
+def paragraphs(path: Path) -> list[str]:
+    """Return the paragraphs of a caption as plain text."""
+    parts = docutils.core.publish_doctree(_text(path)).astext().split("\n\n")
+    return [part.replace("\n", " ") for part in parts]
 
 
 # The page
@@ -216,7 +216,22 @@ def write(job: PageJob) -> None:
 
     Raises `UserError` if a file of the results is missing.
     """
-    results, templates = read(job), _templates(job)
+    templates = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text_of),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    templates.filters |= {
+        "verdict_class": lambda outcome: _CLASSES.get(outcome, "none"),
+        "noun": sentences.noun,
+        "color": partial(_color, job=job),
+    }
+    drawing = partial(_drawing, palette=job.palette)
+    templates.globals |= {"drawing": drawing, "effects_of": _effects, "cell_of": _cell}
+    templates.globals |= {"best": BEST, "open": OPEN}
+    results = read(job)
     table = results.table
     runs = [read_run(job.results, run) for run in sorted(table["run"])]
     invalid = set(table.loc[table["status"] != "completed", "run"])
@@ -241,25 +256,6 @@ def write(job: PageJob) -> None:
         style={"tables": _inline(looks), "page": _inline(_text_of("page.css"))},
     )
     write_text(text, job.page)
-
-
-def _templates(job: PageJob) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_text_of),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {
-        "verdict_class": lambda outcome: _CLASSES.get(outcome, "none"),
-        "noun": sentences.noun,
-        "color": partial(_color, job=job),
-    }
-    drawing = partial(_drawing, palette=job.palette)
-    environment.globals |= {"drawing": drawing, "effects_of": _effects, "cell_of": _cell}
-    environment.globals |= {"best": BEST, "open": OPEN}
-    return environment
 
 
 def _text_of(name: str) -> str:

@@ -23,7 +23,6 @@ from paragone.reporting.page import Figure, PageJob, Results, Section, Table
 from paragone.reporting.style import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
-_PAGE_ONLY = ["why", "note", "p"]  # columns of a table that a column of the paper has no room for
 _OF_PUBLISHED = ["metric", "condition", "system", "published", "measured", "verdict"]
 
 
@@ -36,9 +35,8 @@ def write(job: PageJob) -> None:
         root = Path(folder)
         text = json.dumps(_data(job, root), ensure_ascii=False)
         (root / "data.json").write_text(text, encoding="utf-8")
-        (root / "paper.typ").write_text(
-            files(__package__).joinpath("templates/paper.typ").read_text(encoding="utf-8")
-        )
+        template = files(__package__).joinpath("templates/paper.typ")
+        (root / "paper.typ").write_bytes(template.read_bytes())
         # Typst has fonts for Latin, Greek and Cyrillic. The others are named, for the same bytes on machines
         # with the same of them.
         for file in (Path(findfont(OWN)), *use_fonts_for([text])):
@@ -58,7 +56,7 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
     results = page.read(job)
     facts = footnotes.facts(results.table, job.preset)
     cited = {folder.resolve().name: folder for folder in job.papers}
-    method = page.caption_text(job.captions / "method.rst").split("\n\n")
+    method = page.paragraphs(job.captions / "method.rst")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": footnotes.headline(results.table),
@@ -169,5 +167,5 @@ def _cells(table: Table) -> pd.DataFrame:
         for side in ("first", "second"):
             cells.loc[winners == cells[side], "verdict"] = f"{side} is better"
         cells["effect"] = cells["effect"].str.replace(" x", "")
-    cells = cells.drop(columns=_PAGE_ONLY, errors="ignore")
+    cells = cells.drop(columns=["why", "note", "p"], errors="ignore")  # these are for the page
     return cells.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", regex=True)

@@ -14,20 +14,9 @@ import pandas as pd
 
 from paragone.analysis import pairwise, prediction
 from paragone.analysis.grouping import CONTEST
-from paragone.analysis.pairwise import (
-    BETTER,
-    BOTH,
-    EQUAL,
-    NOT_COMPARED,
-    PAIR,
-    UNDECIDED,
-    criterion,
-    loser,
-    margin_words,
-)
+from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED
 from paragone.analysis.statistics import FEWEST_EFFECTS
 from paragone.analysis.verdicts import Finding, PublishedRun
-from paragone.config.numbers import LOWER
 from paragone.tasks import METRICS
 
 Row = dict[str, Any]  # a row of a table
@@ -137,10 +126,12 @@ def with_verdicts(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Row) -> str:
-    metric = criterion(row["metric"])
+    metric = pairwise.criterion(row["metric"])
     if row["relation"] == BETTER:
         return f"{row['winner']} is {metric.comparative}"
-    return f"equal within {margin_words(metric)}" if row["relation"] == EQUAL else row["relation"]
+    if row["relation"] == EQUAL:
+        return f"equal within {pairwise.margin_words(metric)}"
+    return str(row["relation"])
 
 
 def _why(row: Row) -> str:
@@ -151,7 +142,8 @@ def _why(row: Row) -> str:
             lacks = [f"{label}: {why}" for label, why in sides if why]
             return ", ".join(lacks) or NOT_BOTH[row["unit"]]
         case "equal" if row["winner"]:
-            return f"{row['winner']} is {criterion(row['metric']).comparative}, within the margin"
+            ahead = pairwise.criterion(row["metric"]).comparative
+            return f"{row['winner']} is {ahead}, within the margin"
         case "undecided":
             return takes(row)
     return ""
@@ -169,7 +161,7 @@ def takes(row: Row) -> str:
         minutes = more * row["unit_seconds"] / 60
         duration = "" if pd.isna(minutes) else f", about {max(minutes, 1):.0f} minutes"
         return f"it takes {more} more {unit if more == 1 else units}{duration}"
-    if _size(row) < criterion(row["metric"]).margin:
+    if _size(row) < pairwise.criterion(row["metric"]).margin:
         return f"the effect lies between none and the margin, and more {units} may decide"
     return f"more {units} may decide"
 
@@ -184,7 +176,7 @@ def _size(row: Row) -> float:
 
 def _effect(row: Row) -> str:
     """Return how the winner of a pair relates to the loser, whose name follows."""
-    size, metric = _size(row), criterion(row["metric"])
+    size, metric = _size(row), pairwise.criterion(row["metric"])
     if metric.saves:
         return f"{100 * (1 - 1 / size):.0f} % below"
     if row["ratio"]:
@@ -197,7 +189,7 @@ def which_is_best(rows: pd.DataFrame) -> str:
 
     rows: of the table `differences`, of the same work on one machine.
     """
-    metric = criterion(rows["metric"].iloc[0])
+    metric = pairwise.criterion(rows["metric"].iloc[0])
     compared = rows[rows["relation"] != NOT_COMPARED]
     if compared.empty:
         return NOTHING_COMPARED
@@ -209,12 +201,12 @@ def which_is_best(rows: pd.DataFrame) -> str:
     if len(best) == 1:
         beaten = [row for row in pairs if row["relation"] == BETTER and row["winner"] == best[0]]
         nearest = min(beaten, key=_size, default=None)
-        effect = f", {_effect(nearest)} {loser(nearest)}" if nearest else ""
+        effect = f", {_effect(nearest)} {pairwise.loser(nearest)}" if nearest else ""
         return f"{best[0]} is {superlative}{effect}."
     among = [row for row in pairs if {row["first"], row["second"]} <= {*best}]
     if any(row["relation"] == UNDECIDED for row in among):
         return f"{joined(best, 'or')} is {superlative}; which one is undecided."
-    equal = f"equal within {margin_words(metric)}"
+    equal = f"equal within {pairwise.margin_words(metric)}"
     if {*best} == {name for row in pairs for name in (row["first"], row["second"])}:
         return f"{joined(best)} are {equal}."
     return f"{joined(best)} are {superlative}, and {equal}."
@@ -223,7 +215,7 @@ def which_is_best(rows: pd.DataFrame) -> str:
 def _on_pair(row: Row) -> str:
     """Return the verdict on a compared pair as a sentence."""
     if row["relation"] == BETTER:
-        return f"{row['winner']} is {_effect(row)} {loser(row)}."
+        return f"{row['winner']} is {_effect(row)} {pairwise.loser(row)}."
     return f"{row['first']} and {row['second']} are {_verdict(row)}."
 
 
@@ -251,7 +243,7 @@ def contradiction(best: Sequence[str], turns: Sequence[tuple[str, float]]) -> li
 def less_accurate(rows: pd.DataFrame) -> list[str]:
     """Return a sentence for each decided pair of accuracies."""
     return [
-        f"{row['winner']} is more accurate than {loser(row)}, by {_size(row):.3f}."
+        f"{row['winner']} is more accurate than {pairwise.loser(row)}, by {_size(row):.3f}."
         for row in rows.to_dict("records")
         if row["relation"] == BETTER
     ]
@@ -267,23 +259,17 @@ def undecided(rows: pd.DataFrame) -> list[str]:
         names = dict.fromkeys(part[["first", "second"]].to_numpy().ravel())
         pairs = part.to_dict("records")
         most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
-        metrics.setdefault((joined([*names]), takes(most)), []).append(
-            criterion(metric).comparative
-        )
+        better = pairwise.criterion(metric).comparative
+        metrics.setdefault((joined([*names]), takes(most)), []).append(better)
     return [
         f"Which of {names} is {joined(better, 'or')} is undecided: {condition}."
         for (names, condition), better in metrics.items()
     ]
 
 
-def no_speed(labels: Sequence[str], why: str) -> str:
-    """Return that variants have no speed, and why."""
-    return f"{joined(labels)} {'has' if len(labels) == 1 else 'have'} no speed: {why}."
-
-
-def not_run(labels: Sequence[str], why: str) -> str:
-    """Return that variants were not run, and why."""
-    return f"{joined(labels)} {'was' if len(labels) == 1 else 'were'} not run: {why}."
+def without(labels: Sequence[str], verbs: tuple[str, str], what: str) -> str:
+    """Return what variants have not, and why. `verbs`: of one variant, and of several."""
+    return f"{joined(labels)} {verbs[len(labels) > 1]} {what}."
 
 
 def beside_baseline(row: Row, label: str) -> str:
@@ -293,17 +279,10 @@ def beside_baseline(row: Row, label: str) -> str:
         return str(lacks[label == row["second"]] or NOT_BOTH[row["unit"]])
     if row["relation"] != BETTER:
         return str(row["relation"])
-    metric = criterion(row["metric"])
+    metric = pairwise.criterion(row["metric"])
     if row["winner"] == label:
         return metric.comparative
     return "slower" if metric.name in QUICK else "worse"
-
-
-def sample_size(rows: pd.DataFrame) -> str:
-    """Return how many contests or pairs of runs are behind the verdicts of compared pairs."""
-    least, most = int(rows["n"].min()), int(rows["n"].max())
-    unit = UNITS[rows["unit"].iloc[0]][most > 1]
-    return f"{most} {unit}" if least == most else f"{least} to {most} {unit}"
 
 
 # Published numbers
@@ -402,19 +381,6 @@ def published(runs: Sequence[PublishedRun]) -> str:
         if run.count > 1:
             texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
     return " ".join(texts)
-
-
-def verdict_on_run(run: PublishedRun) -> str:
-    """Return the verdict on a published run, and that under its second protocol if this explains it."""
-    if run.explanation is None:
-        return run.verdict
-    workload, verdict = run.explanation
-    return f"{run.verdict}; {JUDGED[verdict][0]} as {workload}"
-
-
-def printed(claim: prediction.Claim) -> str:
-    """Return a published number as text."""
-    return f"{'over ' if claim.bound == LOWER else ''}{claim.value:g}"
 
 
 def differing(run: PublishedRun) -> str:

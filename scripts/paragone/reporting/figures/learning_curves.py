@@ -18,6 +18,7 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
+CONDITIONS = "What differs from the published conditions: table of published and measured."
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
 COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
@@ -31,10 +32,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """
     protocols = inputs.numbers.protocols
     drawn = {
-        series.workload: [
-            "train_loss",
-            *(f"test_{name}" for name in series.runs["quality"].dropna()),
-        ]
+        series.workload: ["train_loss", *map("test_{}".format, series.runs["quality"].dropna())]
         for series in inputs.series
     }
     by_epoch = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
@@ -96,13 +94,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if unproven := [shown.label for shown in series if (shown.runs["parity"] != "passed").any()]:
         remarks.append(f"Parity failed or not checked: {', '.join(unproven)}.")
     if (points["kind"] == "published").any():
-        remarks.append(
-            "What differs from the published conditions: table of published and measured."
-        )
+        remarks.append(CONDITIONS)
     handles, height = _handles(series, points, styles, last), 1.2 * len(metrics) + 0.2
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
-    shape = {"squeeze": False, "sharex": True, "sharey": "row"}
-    grid = frame.subplots(len(metrics), len(workloads), **shape)
+    grid = frame.subplots(len(metrics), len(workloads), squeeze=False, sharex=True, sharey="row")
     for row, metric in zip(grid, metrics, strict=True):
         of_metric = points[points["metric"] == metric]
         for axes, workload in zip(row, workloads, strict=True):
@@ -142,8 +137,8 @@ def _name_axes(
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):
-            look: dict[str, Any] = {"color": style.MUTED, "linestyle": "-."}
-            marks.draw_level(axes, chance, f"chance {chance:g}", True, **look)
+            text = f"chance {chance:g}"
+            marks.draw_level(axes, chance, text, True, color=style.MUTED, linestyle="-.")
         else:
             axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 

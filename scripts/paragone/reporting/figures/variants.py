@@ -9,17 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from paragone.analysis import grouping
+from paragone.analysis import grouping, pairwise
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
-from paragone.analysis.pairwise import (
-    CRITERIA,
-    Criterion,
-    criterion,
-    differences,
-    effects_of,
-    margin_words,
-    oriented,
-)
+from paragone.analysis.pairwise import CRITERIA, Criterion, criterion
 from paragone.analysis.statistics import ALPHA, Effects, summarize
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
@@ -43,7 +35,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     `value` says how many times better than the baseline it was; of the metric `ABSOLUTE` it is the speed, and
     `mean` the median. A series without any value has one row of the metric "speed", and a reason in `words`.
     """
-    rows, judged = [], differences(inputs.runs, inputs.labels, inputs.rounds)
+    rows, judged = [], pairwise.differences(inputs.runs, inputs.labels, inputs.rounds)
     for work, baseline, peers in _works(inputs):
         for series in peers:
             shared = {
@@ -55,7 +47,12 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 SHARE: summarize(series.measured[SHARE]).median,
             }
             rivals = max(1, len(peers) - 1)
-            values = [*_speeds(series)]
+            summary = vars(summarize(series.speeds))
+            summary["mean"] = summary.pop("median")
+            values = [
+                {"metric": ABSOLUTE, "value": speed, "runs": run, **summary}
+                for run, speed in series.by_name(series.speeds).items()
+            ]
             for metric in RATIOS:
                 values += _ratios(metric, series, baseline, judged, rivals)
             rows += [{**shared, **row} for row in values or [{"metric": "speed", "n": 0}]]
@@ -82,14 +79,6 @@ def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
         yield work, baseline, peers
 
 
-def _speeds(series: Series) -> Iterator[dict[str, Any]]:
-    """Yield the speed of each contest or run, with their median and its interval."""
-    summary = vars(summarize(series.speeds))
-    summary["mean"] = summary.pop("median")
-    for run, speed in series.by_name(series.speeds).items():
-        yield {"metric": ABSOLUTE, "value": speed, "runs": run, **summary}
-
-
 def _ratios(
     metric: Criterion, series: Series, baseline: Series, judged: pd.DataFrame, rivals: int
 ) -> Iterator[dict[str, Any]]:
@@ -98,14 +87,14 @@ def _ratios(
     The interval is that of the table of differences; of a pair that is not among `judged`, it is adjusted for
     the `others` that the baseline is compared with.
     """
-    ratios = effects_of(metric, series, baseline)
+    ratios = pairwise.effects_of(metric, series, baseline)
     effects = Effects(ratios.to_numpy())
     low, high = map(metric.shown, effects.interval(ALPHA / rivals))
     machines = {"", *series.runs["machine_name"].dropna()}
     of_metric = judged[(judged["metric"] == metric.name) & judged["machine"].isin(machines)]
     for row in of_metric.to_dict("records"):
         if {row["first"], row["second"]} == {series.label, baseline.label} and row["n"]:
-            _, low, high = oriented(row, series.label)
+            _, low, high = pairwise.oriented(row, series.label)
     low, high = (end if 0 < end < math.inf else math.nan for end in (low, high))
     runs_of = [side.by_name(ratios).index for side in (series, baseline)]
     for ratio, *runs in zip(ratios, *runs_of, strict=True):
@@ -138,31 +127,25 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
         remarks.append(footnotes.SHARED_CORES)
-    band = Patch(label=f"equal within {margin_words(criterion('speed'))}", **BAND)
     handles = [
         marks.legend_mark(f"one {units}", markersize=3, alpha=0.55),
         marks.legend_mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
         marks.legend_line("95 % interval", linewidth=1.2),
-        band,
+        Patch(label=f"equal within {pairwise.margin_words(criterion('speed'))}", **BAND),
     ]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
-    shape = {"squeeze": False, "height_ratios": heights}
-    grid = frame.subplots(len(works), len(columns), **shape)
+    grid = frame.subplots(len(works), len(columns), squeeze=False, height_ratios=heights)
     for row, (work, part) in zip(grid, works.items(), strict=True):
-        names = _ranked(part)
+        speeds = part[part["metric"] == ABSOLUTE].groupby("series")["mean"].first()
+        means = speeds.reindex(dict.fromkeys(part["series"]))
+        # The fastest first, those without a speed last.
+        names = list(means.sort_values(ascending=False, kind="stable").index)
         for axes, metric in zip(row, columns, strict=True):
             _draw_ratios(axes, part, metric, names, inputs.palette)
             axes.tick_params(labelleft=axes is row[0])
         row[0].set_title(work if several else "", loc="left")
     return frame
-
-
-def _ranked(part: pd.DataFrame) -> list[str]:
-    """Return the series, the fastest first, those without a speed last."""
-    speeds = part[part["metric"] == ABSOLUTE].groupby("series")["mean"].first()
-    means = speeds.reindex(dict.fromkeys(part["series"]))
-    return list(means.sort_values(ascending=False, kind="stable").index)
 
 
 def _draw_ratios(
@@ -183,7 +166,7 @@ def _draw_ratios(
             marks.write_words(axes, row, "; ".join(filter(None, texts)))
             continue
         first = ratios.iloc[0]
-        ends = (first["low"], first["high"])
+        ends = first["low"], first["high"]
         color, rows = style.color(palette, first["backend"]), [row] * len(ratios)
         dots = {"orient": "y", "native_scale": True, "jitter": False, "linewidth": 0, "size": 3}
         style.sns.stripplot(x=ratios["value"], y=rows, color=color, alpha=0.55, ax=axes, **dots)
@@ -195,7 +178,7 @@ def _draw_ratios(
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
         text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
         marks.write_value(axes, row, end, text, "\n".join(filter(None, [speed, wording])))
-    marks.plain_logarithms(axes.xaxis, (1, 2, 5))
+    marks.plain_logarithms(axes.xaxis)
 
 
 def _absolute(series: pd.DataFrame) -> str:

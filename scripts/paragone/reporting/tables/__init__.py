@@ -9,18 +9,18 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from paragone.analysis import pairwise, tidy, verdicts
+from paragone.analysis import pairwise, prediction, tidy, verdicts
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.pairwise import CRITERIA, margin_words
 from paragone.analysis.prediction import NOT_COMPARABLE, OUTCOMES, Judgement, spread_of
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.analysis.statistics import INTERVAL, Estimate
-from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
+from paragone.analysis.verdicts import Evidence, Finding, Measured, PublishedRun, summarized
 from paragone.base import plugins
 from paragone.base.atomic_files import write_json, write_text
 from paragone.base.errors import UserError
-from paragone.config.numbers import Protocol, Row
+from paragone.config.numbers import SPREAD, Protocol, Row
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
 
@@ -98,9 +98,10 @@ def comparison(inputs: Inputs) -> TextTable:
 
     There is one column per backend and machine, one of which judges.
     """
-    compared = verdicts.compare_all(
-        inputs.numbers.rows, inputs.evidence, inputs.sweeps(), inputs.epochs
-    )
+    numbers = inputs.numbers
+    spreads = prediction.read_spreads(inputs.paper / SPREAD) if inputs.paper else {}
+    evidence = Evidence(numbers.protocols, inputs.margins, spreads)
+    compared = verdicts.compare_all(numbers.rows, evidence, inputs.sweeps(), inputs.epochs)
     lines = [
         _line(_claimed(part.row), part.findings, part.family, (part.judge, part.finding))
         for part in compared.lines
@@ -108,7 +109,7 @@ def comparison(inputs: Inputs) -> TextTable:
     lines += [_mean_line(run, number) for run in compared.samples for number in run.numbers]
     curves = filter(None, map(sentences.of_curve, compared.runs))
     remarks = footnotes.of_table(inputs.runs, OUTCOMES_JUDGED, *curves)
-    table = _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
+    table = _table(lines, inputs.title, [*remarks, *numbers.flaws])
     return replace(table, published_runs=[*compared.runs, *compared.samples])
 
 
@@ -222,13 +223,14 @@ def _product_finding(published: Protocol, cases: pd.DataFrame) -> Finding:
     case = cases.iloc[0]
     if case["runs"] == 0:
         return Finding(NOT_COMPARABLE, (("case_ended", case["reason"]),))
-    measured = summarized(_summary(case), 3, "s")
+    return _product(case, "hardware_product", "s")
+
+
+def _product(case: pd.Series, why: str, unit: str, factor: float = 1) -> Finding:
+    """Return a measured product; `why` it is not compared is a kind of `sentences.REASONS`."""
+    estimate = Estimate(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
     runs = tuple(case["names"].split())
-    return Finding(NOT_COMPARABLE, (("hardware_product",),), measured, runs=runs)
-
-
-def _summary(case: pd.Series, factor: float = 1) -> Estimate:
-    return Estimate(case["runs"], *(factor * case[key] for key in ("median", "low", "high")))
+    return Finding(NOT_COMPARABLE, ((why,),), summarized(estimate, 3, unit), runs=runs)
 
 
 def accelerator_reference(inputs: Inputs) -> TextTable:
@@ -246,16 +248,13 @@ def accelerator_reference(inputs: Inputs) -> TextTable:
 
 
 def _peak_line(peak: pd.Series) -> dict[str, Any]:
-    measured = summarized(_summary(peak, 1e-12), 3, "TFLOP/s")
-    runs = tuple(peak["names"].split())
-    finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
     claimed = {
         "metric": "peak_throughput",
         "condition": f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}",
         "system": f"this machine ({peak['device']})",
         "published": "-",
     }
-    return _line(claimed, {"measured here": finding})
+    return _line(claimed, {"measured here": _product(peak, "measured_peak", "TFLOP/s", 1e-12)})
 
 
 # What was measured
@@ -270,10 +269,6 @@ PAIRED = (
     "ratio below 1, or a difference below 0, speaks for the second."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in CRITERIA)}."
-NOTHING = (
-    "No two variants trained the same workload at the same global batch with the same tuning. "
-    "There is nothing to compare."
-)
 EXPLORATORY = "All rows are exploratory: the primary family is of another experiment."
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by contest or seed. "
@@ -287,7 +282,10 @@ def differences(inputs: Inputs) -> TextTable:
     runs, windows, primary = inputs.runs, inputs.rounds, inputs.settings["primary"]
     rows = sentences.with_verdicts(pairwise.differences(runs, inputs.labels, windows))
     rows["family"] = "exploratory"
-    notes = [NOTHING]
+    notes = [
+        "No two variants trained the same workload at the same global batch with the same tuning. "
+        "There is nothing to compare."
+    ]
     if len(rows):
         notes = [PAIRED, footnotes.speeds(inputs.series), MARGINS, EXPLORATORY]
         if primary["experiment"] in set(runs["experiment"]):
@@ -303,14 +301,9 @@ def differences(inputs: Inputs) -> TextTable:
         p=["" if pd.isna(p) else f"{p:.3f}" for p in rows["p_adjusted"]],
     )
     machine = ["machine"] if len(set(rows["machine"])) > 1 else []
-    return TextTable(
-        rows,
-        f"{inputs.title}: variants compared",
-        footnotes.of_table(runs, *notes),
-        cells[[*machine, *_PRINTED]],
-        rows["relation"],
-        rows["runs"],
-    )
+    title, remarks = f"{inputs.title}: variants compared", footnotes.of_table(runs, *notes)
+    shown = cells[[*machine, *_PRINTED]]
+    return TextTable(rows, title, remarks, shown, rows["relation"], rows["runs"])
 
 
 def _effect(row: dict[str, Any]) -> str:
