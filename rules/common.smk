@@ -64,6 +64,7 @@ wildcard_constraints:
 
 
 onstart:
+    global HELD  # a lock ends with its object
     check_submission()
     try:
         HELD = hold_results(RESULTS, trainers=workflow.local_exec)

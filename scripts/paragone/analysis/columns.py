@@ -78,7 +78,6 @@ SPEED_COLUMNS = [name for name in RUN_COLUMNS if name.endswith("_seconds")]
 SPEED_COLUMNS += [*STEADY_COLUMNS, "joules_per_example"]
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
-
 PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 

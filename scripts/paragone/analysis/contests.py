@@ -96,7 +96,7 @@ def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[d
                 }
                 sound = all(table()[rule].severity == REMARK for rule in rules)
                 if proven is True and sound and window.seconds > first:
-                    examples = spec.examples_of(window.steps)
+                    examples = window.steps * spec.global_batch
                     row["examples_per_second"] = examples / (window.seconds - first)
                 yield row
 

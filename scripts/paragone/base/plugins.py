@@ -197,7 +197,7 @@ def users(*names: str) -> list[Path]:
     chosen: set[Path] = set()
     for name in names:
         having = {folder for folder in folders() if _has(folder, name)}
-        chosen |= having or (set() if _project_has(name) else {*folders()})
+        chosen |= having or (set() if _has(LIBRARY, name) else {*folders()})
     return [folder for folder in folders() if folder in chosen]
 
 
@@ -211,11 +211,6 @@ def _has(folder: Path, name: str) -> bool:
         or (file.stem == name and file.parent.name != "models")
         for file in files
     )
-
-
-@cache
-def _project_has(name: str) -> bool:
-    return _has(LIBRARY, name)
 
 
 @cache

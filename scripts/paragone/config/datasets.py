@@ -57,20 +57,6 @@ def of_split(value: Any, split: str) -> Any:
     return value[split] if isinstance(value, dict) else value
 
 
-def form_module(form: str) -> str:
-    """Return the dotted name of the module that reads a form, not imported; `UserError` if there is none."""
-    if plugins.file_of(f"data/forms/{form}.py") is None:
-        forms = ", ".join(plugins.names_in("data/forms"))
-        raise UserError(f"no module reads the form {form!r}; known are {forms}")
-    return f"paragone.data.forms.{form}"
-
-
-def builder_module(builder: str) -> str | None:
-    """Return the dotted name of the builder's module in this project or a plugin; None if there is none."""
-    file = plugins.file_of(f"data/builders/{builder}.py")
-    return f"paragone.data.builders.{builder}" if file else None
-
-
 def data_paths(block: dict[str, Any]) -> list[str]:
     """Return the files and folders of the user that a data set is read from, as far as they are there."""
     paths = {of_split(block["path"], split): None for split in SPLITS} if "path" in block else {}

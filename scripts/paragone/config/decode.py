@@ -129,14 +129,12 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
             msgspec.convert(float(value), kind)
         except msgspec.ValidationError as error:
             reason = str(error).replace(".0", "")
-    plainly = re.sub(r"`([a-z| ]+)`", lambda match: _plainly(match[1]), reason)
+    plainly = re.sub(
+        r"`([a-z| ]+)`",
+        lambda match: " or ".join(_PLAINLY.get(name, name) for name in match[1].split(" | ")),
+        reason.replace("int | float", "float"),  # in words: a number
+    )
     return f"{_shown(value)}: {plainly[:1].lower()}{plainly[1:]}; correct it"
-
-
-def _plainly(kinds: str) -> str:
-    """Return the decoder's names of types in words: `int | float` is a number."""
-    names = kinds.replace("int | float", "float").split(" | ")
-    return " or ".join(_PLAINLY.get(name, name) for name in names)
 
 
 def _number_in(text: str) -> str:

@@ -192,16 +192,6 @@ def is_here(engine: str) -> bool:
     return plugins.file_of(f"engines/{engine}.py") is not None
 
 
-def check_strategy(backend: Backend) -> None:
-    """Raise `UserError` naming the key for a strategy that the engine of a backend does not have."""
-    strategies = engine_named(backend.engine).strategies
-    if backend.strategy not in strategies:
-        raise UserError(
-            f"backends.{backend.name}.strategy: {json.dumps(backend.strategy)} is not one of "
-            f"{', '.join(map(json.dumps, strategies))}, which engine {backend.engine} has"
-        )
-
-
 def check_backend(backend: Backend, tuned: Tuned | None) -> None:
     """Raise `UserError` naming the key for what the engine of a backend cannot do."""
     where = f"backends.{backend.name}"
@@ -210,7 +200,11 @@ def check_backend(backend: Backend, tuned: Tuned | None) -> None:
         raise UserError(
             f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
         )
-    check_strategy(backend)
+    if backend.strategy not in engine.strategies:
+        raise UserError(
+            f"{where}.strategy: {json.dumps(backend.strategy)} is not one of "
+            f"{', '.join(map(json.dumps, engine.strategies))}, which engine {backend.engine} has"
+        )
     if tuned is None:
         return
     if tuned == Tuned():

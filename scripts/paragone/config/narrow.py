@@ -13,7 +13,6 @@ from paragone.config.schema import Config, Experiment, MatrixRow
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
 MULTIPLYING = ("tensorflow", "torch", "torch_xla", "jax")  # engines with matrix products
-RELATIVE = "variants"  # the figure of everything relative to the baseline
 
 
 def narrow(config: Config) -> list[str]:
@@ -70,7 +69,7 @@ def _to_frameworks(config: Config) -> list[str]:
     config.experiments = left
     _choose_primary(config)
     if config.baseline in absent:
-        drawn = {name: block for name, block in left.items() if RELATIVE in block.figures}
+        drawn = {name: block for name, block in left.items() if "variants" in block.figures}
         config.baseline = next(iter(_trained(drawn or left)))
     # Shares of a peak need products.
     multiplying = [name for name in config.matmul.backends if name not in absent]

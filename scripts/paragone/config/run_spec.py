@@ -340,10 +340,6 @@ class Spec(Block, frozen=True, dict=True):
         kept = bool(partial) and self.workload.partial_batch == "keep"
         return self.steps_per_epoch or whole + kept
 
-    def examples_of(self, steps: int) -> int:
-        """Return how many examples that many steps of whole batches have, over all replicas."""
-        return steps * self.global_batch
-
     def with_batch(self, size: int) -> "Spec":
         """Return a copy that trains and evaluates on global batches of `size` examples."""
         share = size // self.replicas
@@ -353,13 +349,13 @@ class Spec(Block, frozen=True, dict=True):
 
     def epoch_examples(self, examples: int) -> int:
         """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""
-        return min(self.examples_of(self.planned_steps(examples)), examples)
+        return min(self.planned_steps(examples) * self.global_batch, examples)
 
     def tested_examples(self, examples: int) -> int:
         """Examples of one evaluation, of `examples` test examples."""
         evaluation = self.workload.evaluation
         if evaluation and evaluation.random_batches:
-            return self.examples_of(evaluation.random_batches)
+            return evaluation.random_batches * self.global_batch
         return min(evaluation.first, examples) if evaluation else examples
 
     @property

@@ -25,7 +25,6 @@ Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
 Word = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Sizes = Annotated[list[Count], Meta(min_length=1)]
-Names = Annotated[list[Name], Meta(min_length=1)]
 Precision = Literal["bfloat16", "float32", "float64"]
 Tuning = Literal["as-installed", "tuned"]
 Files = Annotated[
@@ -35,10 +34,6 @@ KerasFile = Annotated[
     dict[Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]+\.h5$")], Sha256],
     Meta(min_length=1, max_length=1),
 ]
-
-
-class Open(msgspec.Struct):
-    """A block that may have keys of a plugin's own."""
 
 
 class Closed(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -121,7 +116,7 @@ class StandIn(Closed):
     examples: Examples = ABSENT
 
 
-class DatasetBlock(Open):
+class DatasetBlock(msgspec.Struct):
     """Data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md
 
     form: what it is read from: module in scripts/paragone/data/forms/
@@ -143,7 +138,6 @@ class DatasetBlock(Open):
 Length = Annotated[int, Meta(ge=8, le=10000)]
 Place = Text | OfSplit
 Side = Annotated[int, Meta(ge=8, le=1024)]
-
 
 Address = Annotated[str, Meta(pattern="^https?://")]
 Editions = Annotated[
@@ -389,7 +383,7 @@ class BackendBlock(Closed, kw_only=True):
 Rule = Literal["keras", "pytorch", "keras-2"]
 
 
-class Optimizer(Open):
+class Optimizer(msgspec.Struct):
     """By one rule in every framework; see docs/protocols.md
 
     name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
@@ -649,7 +643,7 @@ class Matmul(PageSection, kw_only=True):
     repeats: timed runs of each product
     """
 
-    backends: Names
+    backends: Annotated[list[Name], Meta(min_length=1)]
     products: list[Annotated[list[Count], Meta(min_length=3, max_length=3)]]
     squares: Sizes
     accelerator_squares: Sizes

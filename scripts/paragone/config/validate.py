@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.datasets import TFDS, block_of, form_module
+from paragone.config.datasets import TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend
 from paragone.config.expand import known_name
@@ -107,9 +107,10 @@ def _check_backends(backends: dict[str, BackendBlock]) -> None:
 
 def _check_datasets(config: Config) -> None:
     for name, block in config.datasets.items():
-        try:
-            form_module(block["form"])
-        except UserError as error:
-            raise UserError(f"datasets.{name}.form: {error}") from None
+        if plugins.file_of(f"data/forms/{block['form']}.py") is None:
+            forms = ", ".join(plugins.names_in("data/forms"))
+            raise UserError(
+                f"datasets.{name}.form: no module reads the form {block['form']!r}; known are {forms}"
+            )
     for name, workload in config.workloads.items():
         block_of(config.datasets, workload.dataset, f"workloads.{name}.dataset")

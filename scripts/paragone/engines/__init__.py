@@ -13,7 +13,6 @@ from paragone.base import atomic_files, plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Programs, World
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
-from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
@@ -193,7 +192,7 @@ def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
     If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
-    for a strategy that the engine does not have, and for a plugin's engine that lacks a method.
+    for a plugin's engine that lacks a method.
     """
     engine = spec.backend.engine
     try:
@@ -201,9 +200,8 @@ def create(spec: Spec) -> Engine:
             module = plugins.load("engines", engine, "ENGINE")
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
-    if not Path(module.__file__).is_relative_to(
-        plugins.LIBRARY
-    ):  # where the reference has only some
+    # Of the project's own, the reference has only some methods.
+    if not Path(module.__file__).is_relative_to(plugins.LIBRARY):
         methods = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction)]
         public = [name for name in methods if not name.startswith("_")]
         if missing := [name for name in public if not hasattr(module.ENGINE, name)]:
@@ -211,5 +209,4 @@ def create(spec: Spec) -> Engine:
                 f"{module.__file__}: ENGINE has no {', '.join(missing)}; every engine has the methods of "
                 f"`Engine` in {__file__}"
             )
-    check_strategy(spec.backend)
     return module.ENGINE()

@@ -275,5 +275,4 @@ def _backward_of_sum(_: None, cotangents: jax.Array) -> tuple[jax.Array, jax.Arr
 
 _with_gradient.defvjp(_forward_of_sum, _backward_of_sum)
 
-
 MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend("models/jax.py", {"mlp": mlp})

@@ -88,7 +88,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
     changes = taken("float64") | {
         "steps": np.array(steps),
-        "examples": np.array(spec.examples_of(steps)),
+        "examples": np.array(steps * spec.global_batch),
         "counted": np.array(not spec.workload.task.numeric),
     }
     rounding = largest(_deviations(taken(spec.precision), changes, spec.precision))

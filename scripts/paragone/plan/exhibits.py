@@ -10,7 +10,6 @@ FIGURES, TABLES = "figures", "tables"
 FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md")}
 PUBLISHED = "published"
 
-
 WITH_PUBLISHED = ("runs", "epochs", PUBLISHED)
 WITH_SPEEDS = ("runs", "rounds")
 # A new figure or table: an entry here, its module in scripts/paragone/reporting/, its caption in

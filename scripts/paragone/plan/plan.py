@@ -12,7 +12,7 @@ from typing import Any
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import tuning_variables
-from paragone.config.datasets import block_of, builder_module, data_paths, state_of_files
+from paragone.config.datasets import block_of, data_paths, state_of_files
 from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
     expand,
@@ -207,11 +207,11 @@ class Plan:
     def code_of_data(self, program: str, dataset: str) -> list[str]:
         """Return the code of a program that fetches or serializes a data set."""
         block = self.dataset(dataset)
-        builder = block.get(
-            "builder", ""
-        )  # of TensorFlow Datasets, or with a module here or in a plugin
-        names = [block["form"], *([builder] if builder_module(builder) else [])]
-        return code_of(program, "data", *names)
+        builder = block.get("builder", "")
+        has_module = plugins.file_of(
+            f"data/builders/{builder}.py"
+        )  # else it is of TensorFlow Datasets
+        return code_of(program, "data", block["form"], *([builder] if has_module else []))
 
     def pythons(self, question: str) -> list[str]:
         """The files that name the Python of each backend in a question."""
@@ -353,9 +353,9 @@ class Plan:
         names = [self.caption(kind, name) for kind, rows in self.exhibits.items() for name in rows]
         return [self.path(Path("rules") / name) for name in ("report/page.rst", *names)]
 
-    def outline(self) -> list[dict[str, Any]]:
-        """The sections in order, with the labels of their figures and tables."""
-        return [
+    def page(self, paths: list[Any]) -> dict[str, Any]:
+        """What the config says of page and paper, by the keys of their job; `paths`: its files."""
+        outline = [
             {
                 "name": name,
                 "title": block.title,
@@ -366,19 +366,13 @@ class Plan:
             }
             for name, block in self.shown().items()
         ]
-
-    def overlays(self, paths: list[Any]) -> str:
-        """The config files on top of the default one, for a reader."""
         default = (self._project / "config.yaml").resolve()
-        return ", ".join(os.path.relpath(path) for path in paths if Path(path).resolve() != default)
-
-    def page(self, paths: list[Any]) -> dict[str, Any]:
-        """What the config says of page and paper, by the keys of their job; `paths`: its files."""
+        overlays = [os.path.relpath(path) for path in paths if Path(path).resolve() != default]
         return {
-            "outline": self.outline(),
+            "outline": outline,
             "captions": self.path("rules/report"),
             "papers": [*self.cited()],
-            "preset": self.overlays(paths),
+            "preset": ", ".join(overlays),
             "left_out": self.left_out,
             **self.shown_as(),
         }

@@ -55,7 +55,7 @@ def elapsed(record: RunRecord) -> list[float]:
 
 def examples(record: RunRecord, epoch: Epoch) -> int:
     """Return the number of training examples of an epoch, over all replicas."""
-    whole = record.spec.examples_of(epoch.steps)
+    whole = epoch.steps * record.spec.global_batch
     return min(whole, record.data.train_examples) if record.data else whole
 
 

@@ -59,7 +59,7 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
     train, test = train_examples(dataset, spec), len(dataset.test_labels)
-    size = min(spec.examples_of(1), train // steps, test) // replicas * replicas
+    size = min(spec.global_batch, train // steps, test) // replicas * replicas
     if size < LEAST * replicas:
         raise UserError(
             f"data set {dataset.name} has {train} training and {test} test examples; the parity gate needs "

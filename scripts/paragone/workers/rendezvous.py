@@ -29,7 +29,6 @@ LOOPBACK = "127.0.0.1"
 POLL = 0.05  # seconds between two looks at the folder
 _PREFIX, _HELD = "workers-", "held"
 
-
 Facts = TypeVar("Facts")
 
 

@@ -27,7 +27,7 @@ from paragone.base import plugins
 from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError, first_line, first_sentence
 from paragone.base.tensorflow import tf
-from paragone.config.datasets import SPLITS, builder_module
+from paragone.config.datasets import SPLITS
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, ExampleStream, Raw, rows_at_a_time
 from paragone.data.images import resized
 
@@ -59,7 +59,7 @@ def builder_class(dataset: str, options: dict) -> Any:
     Raises `UserError` if none has it.
     """
     name = options["builder"]
-    if builder_module(name):
+    if plugins.file_of(f"data/builders/{name}.py"):
         return plugins.load("data/builders", name, "BUILDER").BUILDER
     try:
         return tfds.builder_cls(name)

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.full
 EXPERIMENT = "xla_fashion_cnn"
 TABLE = f"results/tables/{EXPERIMENT}/runs.parquet"
 
