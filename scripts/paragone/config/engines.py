@@ -29,7 +29,6 @@ BatchNorm = Literal["whole", "mean", "first"]
 
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
-
 DECLARATIONS = "plugin.toml"
 
 

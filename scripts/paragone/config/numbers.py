@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
@@ -16,7 +16,6 @@ from paragone.config.schema import Closed, Count, Text, WorkloadBlock
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
-Named = TypeVar("Named")
 _BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
 _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
@@ -195,7 +194,7 @@ def read_numbers(
     return published
 
 
-def numbers_of(published: Mapping[str, Named], experiment: str, where: str) -> Named:
+def numbers_of(published: Mapping[str, Any], experiment: str, where: str) -> Any:
     """What is known under the name of an experiment. Raises `UserError` naming the key, `where`."""
     if experiment not in published:
         raise UserError(

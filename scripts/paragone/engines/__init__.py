@@ -13,6 +13,7 @@ from paragone.base import atomic_files, plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Programs, World
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
+from paragone.config.engines import check_backend
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
@@ -192,7 +193,7 @@ def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
     If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
-    for a plugin's engine that lacks a method.
+    for what the engine cannot do, and for a plugin's engine that lacks a method.
     """
     engine = spec.backend.engine
     try:
@@ -209,4 +210,5 @@ def create(spec: Spec) -> Engine:
                 f"{module.__file__}: ENGINE has no {', '.join(missing)}; every engine has the methods of "
                 f"`Engine` in {__file__}"
             )
+    check_backend(spec.backend, None)
     return module.ENGINE()
