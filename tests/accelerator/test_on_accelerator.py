@@ -68,7 +68,7 @@ def test_energy_is_that_of_the_work(run, cuda):
 
 
 def test_all_feeds_train_to_the_same_bits(run, cuda):
-    """That no step waits for the device is tested on a CPU: unit/test_torch_engine.py."""
+    """unit/test_torch_engine.py tests on a CPU that no step waits for the device."""
     spec = spec_on("torch", epochs=1, steps_per_epoch=4)
     models = [run(changed(spec, backend={"feed": feed}), feed).model for feed in FEEDS]
     assert models == [models[0]] * len(FEEDS)

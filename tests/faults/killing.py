@@ -48,7 +48,7 @@ def small_spec(backend: str, replicas: int = 1) -> Spec:
 
 
 def random_spec(backend: str, replicas: int = 1, epochs: int = EPOCHS) -> Spec:
-    """The same with augmentation and, in the deep model, dropout: draws in every step."""
+    """Return a run with augmentation and, in the deep model, dropout, which draw in every step."""
     name, steps = ("wide-resnet", 2) if backend in DEEP else ("fashion-cnn", 10)
     spec = make_spec(name, backend, replicas, global_batch=20, epochs=epochs, steps_per_epoch=steps)
     spec = changed(spec, ADAM | {"augmentation": {"shift": 0.1, "flip": True}})

@@ -57,7 +57,7 @@ def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_pa
 
 @pytest.mark.injects("a download cut off")
 def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
-    """Of four files with the same content the last is cut off."""
+    """The last of four files with the same content is cut off."""
     editions = {"made": dict.fromkeys("abcd", SHA256)}
     with serving(honest, CONTENT) as server:
         server.answer = lambda content: (LIES["cut_off"] if server.paths[3:] else honest)(content)

@@ -170,7 +170,7 @@ def make_process(first_epoch: int, host: str, rank: int) -> dict:
 
 
 def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:
-    """Of a host with two cores of which the run has one and others have this share."""
+    """Return the load of a host with two cores: the run has one, and other processes this share."""
     made = {"seconds": seconds, "run": seconds, "busy": seconds * (1 + 2 * others)}
     made |= {"idle": 2 * seconds - made["busy"], "stolen": 0.0}
     made |= {"quota_throttled": 0.0}

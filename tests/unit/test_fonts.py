@@ -69,7 +69,7 @@ def test_a_name_fits_into_its_room(text):
 
 
 def test_every_backend_has_a_marker_of_its_own():
-    """So that readers who see no colors tell them apart."""
+    """Readers who see no colors tell backends apart by their markers."""
     palette = {name: block["color"] for name, block in CONFIG["backends"].items()}
     markers = {style.series_style(palette, name)["marker"] for name in palette}
     assert len(markers) == len(palette)

@@ -1,4 +1,4 @@
-"""What engines are told of the workers of a run, and what they report: devices, metrics, programs, modes."""
+"""Types that pass between the loop and engines: a worker's place, devices, metrics, programs, modes."""
 
 import math
 import os
@@ -83,7 +83,7 @@ class World:
 
     @property
     def on_one_host(self) -> bool:
-        """Whether all workers communicate through the loopback interface."""
+        """Return whether all workers communicate through the loopback interface."""
         return all(address.startswith("127.") for address in self.addresses)
 
 

@@ -187,7 +187,7 @@ def first_steps(run: Spec) -> Spec | None:
 
 
 def is_here(engine: str) -> bool:
-    """Whether the project or a plugin has an engine."""
+    """Return whether the project or a plugin has an engine."""
     return plugins.file_of(f"engines/{engine}.py") is not None
 
 

@@ -205,7 +205,7 @@ def spec_of(
     """
     workload = config.workloads[known_name(config.workloads, name, f"{where}.workload")]
     backend = named_backend(config, str(cell.backend), f"{where}.backend")
-    replicas: Any = cell.replicas  # one number: of a row a cell has no list
+    replicas: Any = cell.replicas  # one number: only rows have lists
     values = _overridden(workload, *([experiment] if experiment else []), cell)
     keys = {key: getattr(workload, key) for key in WorkloadKeys.__struct_fields__}
     keys |= {key: values.pop(key) for key in ("train_examples", "target")}
