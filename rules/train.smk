@@ -55,7 +55,7 @@ rule probe:
     log:
         "<results>/logs/parity/{workload}/{backend}.log",
     conda:
-        lambda wildcards: PLAN.environment(wildcards.backend)
+        lambda wildcards: PLAN.environment_of(PLAN.probed(wildcards))
     resources:
         # An accelerator belongs to one process: a probe must not meet another one, nor a run.
         machine=lambda wildcards: 1 if PLAN.probed(wildcards).backend.device == "cpu" else 100,
@@ -83,7 +83,7 @@ use rule probe as first_steps with:
     log:
         "<results>/logs/parity/first_steps/{name}.log",
     conda:
-        PLAN.environment("reference")
+        lambda wildcards: PLAN.environment_of(PLAN.references[wildcards.name])
     resources:
         mem_mb=8000,
     params:

@@ -25,6 +25,8 @@ def main() -> None:
     result = report(job.workload, job.reference, job.probes)
     for backend, verdict in result.backends.items():
         print(f"[{result.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
+    for notice in dict.fromkeys(n for v in result.backends.values() for n in v.notices):
+        print(f"notice: {result.workload}: {notice}")
     write(result, job.report)
 
 

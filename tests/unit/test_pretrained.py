@@ -13,7 +13,7 @@ from data_programs import CONFIG_DATA
 from workspace import UNREACHABLE, call, command, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
-from paragone.models.torch import MODELS, export, load_weights
+from paragone.models.torch import MODELS, canonical_entries, export, load_weights
 from paragone.models.weights import draw, read, starting
 
 pytestmark = pytest.mark.full
@@ -129,10 +129,10 @@ def test_torch_computes_what_keras_computes(converted, published, listed):
     assert description["origin"] == "mirror folder"
     pretrained = read(converted / "weights.json", converted / "data")
     model = MODELS[MODEL]((96, 96, 3), 2, outputs=1000)
-    fresh = export(model)
+    fresh = export(canonical_entries(model))
     weights, used = starting(fresh, SPEC, pretrained)
     assert used == "imagenet"
-    load_weights(model, weights)
+    load_weights(canonical_entries(model), weights)
     expected = np.load(published / "keras.npz")
     model.eval()
     with torch.no_grad():

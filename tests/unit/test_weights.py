@@ -101,7 +101,7 @@ OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs
 )
 def test_a_weight_without_a_canonical_name_is_refused(framework, model, words):
     with pytest.raises(UserError, match=words):
-        framework.require_names(model)
+        framework.require_names(model, "keras")
 
 
 def test_a_norm_that_starts_at_zero_stays_there():

@@ -15,7 +15,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
 from paragone.config.decode import content_of
-from paragone.config.run_spec import RESIDENT, Backend, Feed, Spec, Tuned
+from paragone.config.run_spec import MODEL, RESIDENT, Backend, Feed, Spec, Tuned
 from paragone.tasks import KINDS, TaskName
 
 # How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
@@ -26,6 +26,12 @@ Spread = Literal["one worker", "one replica each", "several workers"]
 # replica's part, and the mean over replicas; each replica's part, and the statistics of the first replica.
 WHOLE, MEAN, FIRST = "whole", "mean", "first"
 BatchNorm = Literal["whole", "mean", "first"]
+
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+REFERENCE = "reference"  # the name of what the parity gate compares with
+# The plain form of a framework, with which its other forms are compared where weights are its own.
+# PyTorch's is the engine `reference`.
+PLAIN = {"tensorflow": "mirrored", "jax": "spmd"}
 
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
@@ -175,7 +181,7 @@ def first_steps(run: Spec) -> Spec | None:
         run,
         workload=replace(run.workload, target=None),
         tuning=Tuned(),
-        backend=Backend("reference", "reference", split, "cpu"),
+        backend=reference_of(run, split),
         replicas=replicas,
         workers=1,
         per_replica_batch=run.global_batch // replicas,
@@ -184,6 +190,23 @@ def first_steps(run: Spec) -> Spec | None:
         # Of what it costs; the steps themselves are in double precision.
         precision="float32" if run.precision == "float64" else run.precision,
     )
+
+
+def framework_of(engine: str) -> str:
+    """Return the framework whose models an engine trains; a plugin's engine is one of its own."""
+    return next((name for name in FRAMEWORKS if engine.startswith(name)), engine)
+
+
+def reference_of(run: Spec, split: str = WHOLE) -> Backend:
+    """Return the backend that computes what a run must: by definitions that are written out in PyTorch.
+
+    Where initial weights are those of one other framework, it is the plain form of this framework.
+    """
+    framework = framework_of(run.backend.engine)
+    if run.workload.initializer != MODEL or framework == "torch":
+        return Backend(REFERENCE, REFERENCE, split, "cpu")
+    strategy = PLAIN.get(framework) or next(iter(engine_named(framework).strategies))
+    return Backend(REFERENCE, framework, strategy, "cpu")
 
 
 def is_here(engine: str) -> bool:

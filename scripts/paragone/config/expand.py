@@ -22,6 +22,7 @@ from paragone.config.engines import (
     check_workload,
     engine_named,
     is_here,
+    reference_of,
 )
 from paragone.config.run_spec import (
     AS_INSTALLED,
@@ -160,8 +161,11 @@ def probes_of(config: Config, backend: str, runs: Iterable[Spec]) -> list[Spec]:
     if block.device != "cpu" and is_here(block.engine) and engine_named(block.engine).drives_all:
         most = max(spec.replicas for spec in specs)
         replicas = most if PROBE_BATCH % most == 0 else 1
-    workloads = sorted({spec.workload.name for spec in specs})
-    return [probe(config, workload, backend, replicas) for workload in workloads]
+    by_workload = {spec.workload.name: spec for spec in specs}
+    probes = [probe(config, name, backend, replicas) for name in sorted(by_workload)]
+    if backend != "reference":
+        return probes
+    return [replace(spec, backend=reference_of(by_workload[spec.workload.name])) for spec in probes]
 
 
 def with_reference(backends: dict[str, BackendBlock]) -> dict[str, BackendBlock]:

@@ -32,7 +32,10 @@ BATCHES, RESIDENT = "batches", "resident"
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
-Initializer = Literal["pytorch", "keras", "xavier", "gpt-2", "imagenet"]
+Initializer = Literal["pytorch", "keras", "xavier", "gpt-2", "imagenet", "model"]
+MODEL: Literal["model"] = (
+    "model"  # the initializer of a model's own values, which one framework draws
+)
 Loss = Literal["cross_entropy", "double_softmax"]
 Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix products
 Shuffle = Literal["each_epoch", "once", "with_replacement"]
@@ -133,7 +136,8 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     train_examples: train on the first so many examples; all if absent
     initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
         pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
-        the file of data.pretrained, or keras where it cannot be found
+        the file of data.pretrained, or keras where it cannot be found; model: the model's own
+        values under the run's seed, and any layer; of one framework, where it is the default
     loss: of classification; double_softmax: probabilities given to a loss that expects logits,
         as one source has it
     shuffle: once: every epoch has the order of the first; with_replacement: each batch is drawn
@@ -149,7 +153,7 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
     model: Options
     train_examples: Count = ABSENT
-    initializer: Initializer
+    initializer: Initializer = ABSENT
     task: Task = CLASSIFICATION
     loss: Loss = "cross_entropy"
     shuffle: Shuffle = "each_epoch"

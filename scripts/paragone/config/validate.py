@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.base.typed_json import ABSENT
 from paragone.config.datasets import TFDS, block_of
 from paragone.config.decode import decoded
-from paragone.config.engines import check_backend
+from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
+from paragone.config.run_spec import MODEL
 from paragone.config.schema import (
     FORMS,
     OPTIMIZERS,
@@ -36,6 +40,7 @@ def validate(config: dict[str, Any]) -> Config:
     """Return the config as its type. Raises `UserError` with the key, what is wrong, and the remedy."""
     valid: Config = decoded(config, Config)
     check_blocks(valid)
+    _set_initializers(valid)
     known_name(valid.experiments, valid.primary.experiment, "primary.experiment")
     known_name(valid.backends, valid.baseline, "baseline")
     # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
@@ -66,6 +71,30 @@ def check_blocks(blocks: Blocks) -> None:
     for name, experiment in blocks.experiments.items():
         if "predictions" in experiment.figures:
             _check_classes(experiment, blocks.workloads, f"experiments.{name}.figures")
+
+
+def _set_initializers(config: Config) -> None:
+    """Set the initializer of workloads that have none: the model's own, which one framework draws.
+
+    Raises `UserError` where several would draw other values.
+    """
+    trainers: dict[str, dict[str, str]] = {}
+    for experiment in config.experiments.values():
+        for row in experiment.matrix:
+            names = row.backend if isinstance(row.backend, list) else [row.backend]
+            for backend in (config.backends[name] for name in names if name in config.backends):
+                name = row.workload or experiment.workload
+                trainers.setdefault(name, {})[framework_of(backend.engine)] = backend.engine
+    for name, workload in config.workloads.items():
+        frameworks = trainers.get(name, {})
+        if len(frameworks) > 1 and workload.initializer in (ABSENT, MODEL):
+            raise UserError(
+                f"workloads.{name}.initializer: {workload.initializer or 'is missing'}, and experiments "
+                f"train it with {' and '.join(frameworks)}, whose models draw other values; write the rule "
+                "by which they are drawn, pytorch or keras say, or leave all frameworks out but one"
+            )
+        if workload.initializer is ABSENT:
+            msgspec.structs.force_setattr(workload, "initializer", MODEL)
 
 
 def _check_labels(task: Task, data: dict[str, Any], dataset: str, where: str) -> None:

@@ -102,6 +102,17 @@ class Reports(Protocol):
         """Return the peak of allocated bytes of a device; None if the framework does not count them."""
         return None
 
+    def outputs(self, inputs: np.ndarray) -> Any:
+        """Return what the model returns for stored examples in training mode; an array is on the host.
+
+        It changes no state. None if that is not reported.
+        """
+        return None
+
+    def dropout_off(self) -> bool:
+        """Switch off dropout for good, before the first step; return whether there was any."""
+        return False
+
     def out_of_memory(self, error: Exception) -> bool:
         """Return whether the error means that the memory of a device or of the host is full."""
         return isinstance(error, RuntimeError) and says_memory_is_full(str(error))

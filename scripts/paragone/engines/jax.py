@@ -74,7 +74,7 @@ class Jax(Reports):
         self._whole = NamedSharding(mesh, PartitionSpec())
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
-        self._model = require_names(create_model(MODELS, spec, dataset))
+        self._model = require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
         for _, module in [*nnx.iter_graph(self._model)]:
             if isinstance(module, Embedding):
                 module.counts = spec.workload.updates_seen_words

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.base import plugins
@@ -25,7 +26,15 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.engines import Probe
 from paragone.models import create_model
-from paragone.models.torch import MODELS, entries, export, load_weights, require_names
+from paragone.models.torch import (
+    MODELS,
+    Entries,
+    dropout_off,
+    entries_by,
+    export,
+    load_weights,
+    require_names,
+)
 from paragone.models.weights import Weights
 from paragone.tasks import reference as tasks
 
@@ -45,22 +54,26 @@ class Reference:
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
         self.of_first = spec.backend.strategy == "first"
-        self.model = require_names(create_model(MODELS, spec, dataset)).to(self.dtype)
+        torch.manual_seed(spec.seed)
+        model = create_model(MODELS, spec, dataset)
+        self.model = require_names(model, spec.workload.initializer).to(self.dtype)
+        self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self.unused: set[Tensor] = set()  # weights on which no output of the last pass depends
         self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
-        self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
+        self.sums, self.summed = [torch.zeros_like(w) for w in self.learned], 0
         # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
         self.biased: Tensors = {}
-        names = {id(tensor): name for name, tensor, _ in entries(self.model)}
+        names = {id(tensor): name for name, tensor, _ in self.entries()}
         self.norms = [
             (f"{path}.running_var", names[id(norm.running_var)], norm)
             for path, norm in self.model.named_modules()
-            if isinstance(norm, nn.BatchNorm2d)
+            if isinstance(norm, BatchNorm) and norm.running_var is not None and norm.momentum
         ]
         self.values: dict[nn.Module, int] = {}  # that each channel of a norm had in the last pass
         for _, _, norm in self.norms:
             norm.register_forward_pre_hook(self._count)
-        self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
+        self.states: list[State] = [defaultdict(float) for _ in self.learned]
         # Words and outputs of embeddings in the last forward pass, and which words the batch has, if the rule
         # of the optimizer needs them.
         self.embeddings: dict[nn.Parameter, tuple[Tensor, Tensor]] = {}
@@ -109,8 +122,8 @@ class Reference:
         `of_replicas`: the running statistics of each replica, which are updated.
         """
         self.model.train()
-        parameters = list(self.model.parameters())
-        gradients = [torch.zeros_like(weight) for weight in parameters]
+        gradients = [torch.zeros_like(weight) for weight in self.learned]
+        self.unused = {*self.learned}
         of_words = {weight: torch.zeros_like(weight) for weight in self.embeddings}
         self.seen = {weight: torch.zeros(len(weight), 1) for weight in self.embeddings}
         seen = []
@@ -120,13 +133,18 @@ class Reference:
             logits, gradient, summands = self._forward(part, statistics)
             seen.append((logits.detach(), summands))
             outputs = [output for _, output in self.embeddings.values()]
-            of_part = torch.autograd.grad(logits, parameters + outputs, gradient / divisor)
-            gradients = [a + b for a, b in zip(gradients, of_part, strict=False)]
-            for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
+            of_part = torch.autograd.grad(
+                logits, self.learned + outputs, gradient / divisor, allow_unused=True
+            )
+            for place, (weight, g) in enumerate(zip(self.learned, of_part, strict=False)):
+                if g is not None:
+                    self.unused -= {weight}
+                    gradients[place] += g
+            for weight, g in zip(self.embeddings, of_part[len(self.learned) :], strict=True):
                 indices, square = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
                 of_words[weight].index_add_(0, indices, square)
                 self.seen[weight][indices] = 1
-        squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
+        squares = [of_words.get(p, g**2) for p, g in zip(self.learned, gradients, strict=True)]
         return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
 
     def train_epoch(
@@ -171,8 +189,10 @@ class Reference:
         norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
         shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
         decoupled = options["name"] == "adamw"
-        weights = zip(self.model.parameters(), self.states, gradients, squares, strict=True)
+        weights = zip(self.learned, self.states, gradients, squares, strict=True)
         for weight, state, g, square in weights:
+            if weight in self.unused:
+                continue
             decays = options.get("decays", "all") == "all" or weight.dim() >= 2
             decay = options.get("weight_decay", 0.0) if decays else 0.0
             if self.workload.deduplicates:
@@ -198,22 +218,28 @@ class Reference:
 
     def probe(self, batch: tuple) -> Probe:
         logits, summands, gradients, _ = self._differentiate(batch, [self._statistics()])
-        by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
-        by_name = export(self.model, by_parameter.get)
+        by_parameter = dict(zip(self.learned, gradients, strict=True))
+        by_name = export(self.entries(), by_parameter.get)
         return Probe(logits.numpy(), _metrics(summands).loss, by_name)
 
     def unsupported(self, error: Exception) -> bool:
         return False
 
     def weights(self) -> Weights:
-        return export(self.model)
+        return export(self.entries())
+
+    def entries(self) -> Entries:
+        return entries_by(self.workload.initializer)(self.model)
+
+    def dropout_off(self) -> bool:
+        return dropout_off(self.model)
 
     def biased_variances(self) -> Weights:
         """Return running variances of batch norm divided by the number of values, named as in `weights`."""
         return {name: variance.numpy() for name, variance in self.biased.items()}
 
     def set_weights(self, weights: Weights) -> None:
-        load_weights(self.model, weights)
+        load_weights(self.entries(), weights)
         self.biased = {name: norm.running_var.clone() for _, name, norm in self.norms}
 
 
@@ -290,18 +316,22 @@ RULES: dict[str, Callable[..., Tensor]] = plugins.extend(
 )
 
 
-def flop_per_example(spec: Spec, dataset: Dataset) -> int:
+def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:
     """Return the FLOP of training on one example, forward and backward. Computes shapes alone.
+
+    None for a model that cannot be computed without values, as one that looks at them.
 
     They are counted once, as all frameworks do the same work. Only convolutions and matrix products count,
     as in the peak that they are compared with: a multiplication with its addition is two. The operations
     that a device runs can differ: XLA may fuse or drop operations, cuDNN may choose Winograd.
     """
-    with torch.device("meta"):
-        model = create_model(MODELS, spec, dataset)
-    return count_flop(
-        model, dataset.train_inputs.shape[1:], word_indices=spec.workload.input is None
-    )
+    shape = dataset.train_inputs.shape[1:]
+    try:
+        with torch.device("meta"):
+            model = create_model(MODELS, spec, dataset)
+        return count_flop(model, shape, word_indices=spec.workload.input is None)
+    except Exception:
+        return None
 
 
 def count_flop(model: nn.Module, shape: tuple[int, ...], word_indices: bool = False) -> int:

@@ -139,7 +139,9 @@ class TensorFlow(Reports):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
         self._workload = spec.workload
         with self._strategy.scope():
-            self._model = require_names(create_model(MODELS, spec, dataset))
+            self._model = require_names(
+                create_model(MODELS, spec, dataset), spec.workload.initializer
+            )
             check_outputs(spec.workload.task, self._model.output_shape[1:], stored.shape[1:])
             self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
             self._optimizer.build(self._model.trainable_variables)

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,15 @@ from paragone.data.random_streams import framework_seed
 from paragone.engines import Probe, Reports
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
-from paragone.models.torch import MODELS, export, load_weights, require_names
+from paragone.models.torch import (
+    MODELS,
+    Entries,
+    dropout_off,
+    entries_by,
+    export,
+    load_weights,
+    require_names,
+)
 from paragone.models.weights import Weights
 from paragone.tasks import torch as tasks
 
@@ -91,7 +100,9 @@ class Torch(Reports):
                 torch.tensor(v, dtype=self.dtype, device=self.device) if isinstance(v, tuple) else v
                 for v in (scale.mean, scale.std)
             )
-        self.model = self.place(require_names(create_model(MODELS, spec, dataset)))
+        self.model = self.place(
+            require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
+        )
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
@@ -277,18 +288,59 @@ class Torch(Reports):
         logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.end_of_step()
-        gradients = export(self.model, lambda tensor: self.unshard(tensor.grad))
+        gradients = export(self.entries(), self._gradient)
         unbiased = self.keeps_unbiased_variances
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
+    def _gradient(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Return the full gradient of a weight that is trained, zeros if the outputs do not depend on it."""
+        if not tensor.requires_grad:
+            return None
+        return self.unshard(torch.zeros_like(tensor) if tensor.grad is None else tensor.grad)
+
+    @torch.no_grad()
+    def outputs(self, inputs: np.ndarray) -> Any:
+        with self._keeping_buffers():
+            outputs = self.model.train()(self.prepare(self.put(inputs)))
+        self.end_of_step()
+        if not isinstance(outputs, torch.Tensor):
+            return outputs
+        return (outputs.movedim(1, -1) if outputs.ndim > 3 else outputs).cpu().numpy()
+
+    def has_unused(self, dataset: Dataset) -> bool:
+        """Return whether some parameter that is trained has no gradient, as no output depends on it."""
+        learned = [weight for weight in self.model.parameters() if weight.requires_grad]
+        with self._keeping_buffers():
+            examples = self.put(np.array(dataset.train_inputs[:2]))
+            outputs = self.model.train()(self.prepare(examples))
+            if not isinstance(outputs, torch.Tensor):  # which the parity gate refuses
+                return False
+            gradients = torch.autograd.grad(outputs.sum(), learned, allow_unused=True)
+        return any(gradient is None for gradient in gradients)
+
+    @contextmanager
+    def _keeping_buffers(self) -> Iterator[None]:
+        kept = [buffer.clone() for buffer in self.model.buffers()]
+        yield
+        with torch.no_grad():
+            for buffer, values in zip(self.model.buffers(), kept, strict=True):
+                buffer.copy_(values)
+
+    def dropout_off(self) -> bool:
+        return dropout_off(self.model)
+
     # State
+
+    def entries(self) -> Entries:
+        """Yield name, tensor and axes of each array, by the names that the initializer asks for."""
+        return entries_by(self.workload.initializer)(self.model)
 
     def weights(self) -> Weights:
         self.end_of_step()
-        return export(self.model, self.unshard)
+        return export(self.entries(), self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
-        load_weights(self.model, weights, self.shard_like)
+        load_weights(self.entries(), weights, self.shard_like)
         self.end_of_step()
 
     def updates(self) -> int:

@@ -63,6 +63,7 @@ class TorchDDP(TorchWorkers):
             device_ids=devices,
             gradient_as_bucket_view=bool(spec.tuned("gradient_as_bucket_view")),
             static_graph=bool(spec.tuned("static_graph")),
+            find_unused_parameters=self.has_unused(dataset),
         )
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:

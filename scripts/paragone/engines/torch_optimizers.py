@@ -46,7 +46,8 @@ def create_optimizer(
         arrays = [name for name in arrays if name != "momentum_buffer"]
     # As in PyTorch, scalars are on the host unless kernels read them.
     on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
-    for weight in model.parameters() if arrays or scalars else []:
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    for weight in weights if arrays or scalars else []:
         where = weight.device if on_device else torch.device("cpu")
         optimizer.state[weight] = {
             **{name: torch.zeros_like(weight) for name in arrays},
@@ -57,7 +58,7 @@ def create_optimizer(
         }
     if options.get("accumulate"):
         optimizer.param_groups[0]["accumulated"] = 0
-        for weight in model.parameters():
+        for weight in weights:
             optimizer.state[weight]["gradients"] = torch.zeros_like(weight)
     return optimizer
 
@@ -94,7 +95,8 @@ def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
 @torch.no_grad()
 def _accumulated(optimizer: torch.optim.Optimizer, several: int) -> bool:
     """Add the gradients to those of earlier batches; after so many, the mean takes their place."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    every = [weight for group in optimizer.param_groups for weight in group["params"]]
+    weights = [weight for weight in every if weight.grad is not None]
     sums = [optimizer.state[weight]["gradients"] for weight in weights]
     torch._foreach_add_(sums, [weight.grad for weight in weights])
     first = optimizer.param_groups[0]
@@ -110,7 +112,7 @@ def _accumulated(optimizer: torch.optim.Optimizer, several: int) -> bool:
 def _groups(options: Options, model: nn.Module) -> list[dict[str, Any]]:
     """Return the model's weights in groups, those that decay apart from the others."""
     groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
-    for weight in model.parameters():
+    for weight in filter(lambda weight: weight.requires_grad, model.parameters()):
         groups[decayed(weight.dim(), options)].append(weight)
     return [
         {"params": weights, "weight_decay": options.get("weight_decay", 0.0) if decays else 0.0}
@@ -169,6 +171,8 @@ class AdagradOfKeras(torch.optim.Adagrad):
         """Take one step."""
         for group in self.param_groups:
             for weight in group["params"]:
+                if weight.grad is None:
+                    continue
                 g = weight.grad.add(weight, alpha=group["weight_decay"])
                 sums = self.state[weight]["sum"].addcmul_(g, g)
                 weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])

@@ -19,6 +19,7 @@ from flax import nnx
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.run_spec import MODEL, Initializer
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -198,8 +199,10 @@ def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
     return Layout(axes, shape, native_shape)
 
 
-def require_names(model: nnx.Module) -> nnx.Module:
-    """Return the model. Raises `UserError` if a weight has no canonical name."""
+def require_names(model: nnx.Module, initializer: Initializer) -> nnx.Module:
+    """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
+    if initializer == MODEL:
+        return model
     names = {id(variable) for _, variable, _ in entries(model)}
     for path, variable in nnx.iter_graph(model):
         if isinstance(variable, nnx.Param) and id(variable) not in names:

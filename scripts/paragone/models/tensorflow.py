@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import keras
+from paragone.config.run_spec import MODEL, Initializer
 
 layers = keras.layers
 
@@ -82,8 +83,10 @@ def _shape(layer: keras.Layer, variable: keras.Variable) -> tuple[int, ...]:
     return math.prod(shape[:inputs]), math.prod(shape[inputs:])
 
 
-def require_names(model: keras.Model) -> keras.Model:
-    """Return the model. Raises `UserError` if a weight has no canonical name."""
+def require_names(model: keras.Model, initializer: Initializer) -> keras.Model:
+    """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
+    if initializer == MODEL:
+        return model
     names = {id(variable) for _, variable, _ in entries(model)}
     for variable in model.trainable_variables:
         if id(variable) not in names:

@@ -2,7 +2,7 @@
 
 The function of a model takes the shape of one example (channels last, as stored), the number of classes and
 the options of the workload's `model` block, and returns a module from (batch, channels, height, width)
-to logits. Layers are registered in forward order, which `entries` relies on.
+to logits. Layers are registered in forward order, which `canonical_entries` relies on.
 """
 
 import math
@@ -15,6 +15,8 @@ from torch import nn
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.run_spec import MODEL, Initializer
+from paragone.models.weights import BUFFER, FROZEN
 
 
 class FlattenChannelsLast(nn.Module):
@@ -75,49 +77,92 @@ def _layout(module: nn.Module) -> Layout | None:
     return None
 
 
-def require_names(module: nn.Module) -> nn.Module:
-    """Return the module. Raises `UserError` if a weight has no canonical name."""
-    names = {id(tensor) for _, tensor, _ in entries(module)}
+def require_names(module: nn.Module, initializer: Initializer) -> nn.Module:
+    """Return the module. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
+    if initializer == MODEL:
+        return module
+    names = {id(tensor) for _, tensor, _ in canonical_entries(module)}
     for path, weight in module.named_parameters():
         if id(weight) not in names:
             layer = type(module.get_submodule(path.rpartition(".")[0])).__name__
             raise UserError(
-                f"model: weight {path!r} belongs to {layer}, whose weights the project cannot name; use "
-                "Linear, Conv1d, Conv2d, Embedding, BatchNorm2d and LayerNorm"
+                f"model: weight {path!r} belongs to {layer}, whose weights have no counterpart in other "
+                "frameworks; write `initializer: model` and variants of PyTorch alone, or use Linear, "
+                "Conv1d, Conv2d, Embedding, BatchNorm2d and LayerNorm"
             )
     return module
 
 
-def entries(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
+def dropout_off(module: nn.Module) -> bool:
+    """Switch off what drops values at random in training; return whether something was on.
+
+    That is each layer with "Drop" in the name of its class, which then stays in evaluation mode, and each
+    rate that an attribute with "drop" in its name holds, such as those of recurrent layers and of attention.
+    """
+    was_on = False
+    for layer in module.modules():
+        if "Drop" in type(layer).__name__:
+            was_on |= bool(getattr(layer, "p", 1))
+            layer.eval()
+            layer.train = lambda *_, layer=layer: layer
+        for name, rate in vars(layer).items():
+            if "drop" in name.lower() and isinstance(rate, float) and rate:
+                was_on = True
+                setattr(layer, name, 0.0)
+    return was_on
+
+
+Entries = Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]
+
+
+def entries_by(initializer: Initializer) -> Callable[[nn.Module], Entries]:
+    """Return what yields the arrays of a module by the names that an initializer asks for."""
+    return native_entries if initializer == MODEL else canonical_entries
+
+
+def native_entries(module: nn.Module) -> Entries:
+    """Yield what `canonical_entries` does of any module, with PyTorch's names and axes.
+
+    Buffers of whole numbers, such as counters, are left out.
+    """
+    for name, weight in module.named_parameters():
+        yield name + ("" if weight.requires_grad else FROZEN), weight, tuple(range(weight.dim()))
+    for name, buffer in module.named_buffers():
+        if buffer.is_floating_point():
+            yield name + BUFFER, buffer, tuple(range(buffer.dim()))
+
+
+def canonical_entries(module: nn.Module) -> Entries:
     """Yield canonical name, tensor and permutation to canonical axes of each weight, in forward order."""
     weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
     for index, (child, (kind, parts)) in enumerate(weighted):
         for part, (attribute, axes) in parts.items():
             tensor = getattr(child, attribute)
             if tensor is not None:
-                yield f"{index}.{kind}.{part}", tensor, axes
+                is_frozen = isinstance(tensor, nn.Parameter) and not tensor.requires_grad
+                yield f"{index}.{kind}.{part}{FROZEN * is_frozen}", tensor, axes
 
 
 def export(
-    module: nn.Module, read: Callable[[torch.Tensor], torch.Tensor | None] = lambda tensor: tensor
+    entries: Entries, read: Callable[[torch.Tensor], torch.Tensor | None] = lambda tensor: tensor
 ) -> dict:
     """Return canonical arrays of `read(tensor)` for every weight, e.g. its gradient; leaves out None."""
     return {
         # A copy, which must not change when training continues.
         name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
-        for name, tensor, axes in entries(module)
+        for name, tensor, axes in entries
         if (value := read(tensor)) is not None
     }
 
 
 @torch.no_grad()
 def load_weights(
-    module: nn.Module,
+    entries: Entries,
     weights: dict,
     shard_like: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda full, like: full,
 ) -> None:
-    """Copy canonical arrays into the module; `shard_like`: see `Torch.shard_like`."""
-    for name, tensor, axes in entries(module):
+    """Copy arrays into the tensors of entries; `shard_like`: see `Torch.shard_like`."""
+    for name, tensor, axes in entries:
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
         tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
 

@@ -3,7 +3,9 @@
 A model's weights are an ordered mapping from name to float32 array. Names are
 "<layer index>.<layer kind>.<part>" in forward order. Layouts are those of Keras: convolution kernels
 (height, width, in, out), dense kernels (in, out), features flattened in (height, width, channel) order.
-Engines translate to and from their own layout; nothing else knows about layouts.
+Engines translate to and from their own layout; nothing else knows about layouts. With the initializer
+`model` names and layouts are the framework's own. A name ends with `FROZEN` for a parameter that is not
+trained, and with `BUFFER` for an array of a framework's own name that is no parameter.
 """
 
 import hashlib
@@ -16,18 +18,26 @@ from pathlib import Path
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Initializer, Options, Spec
+from paragone.config.run_spec import MODEL, Initializer, Options, Spec
 from paragone.data.random_streams import generator
 
 Weights = dict[str, np.ndarray]
 Shapes = dict[str, tuple[int, ...]]
 
+FROZEN, BUFFER = " (frozen)", " (buffer)"
 _CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 1.0}
 
 
 def trainable(name: str) -> bool:
-    """Return whether the optimizer updates the array of this name: all but batch norm's statistics."""
-    return name.rsplit(".", 1)[1] not in ("moving_mean", "moving_variance")
+    """Return whether the optimizer updates the array of this name: not what is frozen, nor statistics."""
+    return not name.endswith((".moving_mean", ".moving_variance", FROZEN, BUFFER))
+
+
+def group_of(name: str) -> str:
+    """Return what the first steps compare an array with: updates of weights, running means or variances."""
+    if trainable(name):
+        return "updates"
+    return "variances" if name.removesuffix(BUFFER).endswith(("variance", "var")) else "means"
 
 
 def decayed(dimensions: int, options: Options) -> bool:
@@ -50,7 +60,7 @@ def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
     drawn: Weights = {}
     bound_of_layer = 0.0
     for name, shape in shapes.items():
-        kind, part = name.split(".")[1:]
+        kind, part = name.removesuffix(FROZEN).split(".")[1:]
         if part in _CONSTANTS:
             values = np.full(shape, _CONSTANTS[part])
         elif initializer == "gpt-2" and part != "bias":
@@ -132,9 +142,12 @@ def starting(
 ) -> tuple[Weights, Initializer]:
     """Return the initial weights of a run, and the name of the initializer that was used.
 
-    `fresh`: those that the framework created. A norm whose fresh gamma is 0, as the last one of a residual
-    block may be, starts at 0. Raises `UserError` if published weights have other names or shapes.
+    `fresh`: those that the framework created, with which the initializer `model` starts. A norm whose fresh
+    gamma is 0, as the last one of a residual block may be, starts at 0. Raises `UserError` if published
+    weights have other names or shapes.
     """
+    if spec.workload.initializer == MODEL:
+        return {name: values.astype(np.float32) for name, values in fresh.items()}, MODEL
     shapes = {name: values.shape for name, values in fresh.items()}
     initializer = spec.workload.initializer
     if initializer != "imagenet" or pretrained is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from paragone.base.errors import UserError
@@ -57,9 +58,9 @@ class Observation:
 
     `training`, `evaluation`: rows of loss and score, one an epoch; with dropout a last one, in which the
     model with dropout evaluated the last weights. `counted`: whether the score is a share of examples.
-    `resumed`: how far the run deviates that was resumed at its
-    last epoch. `keeps_unbiased`: see `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the
-    first losses again, as the training loop seeds its epochs.
+    `resumed`: how far the run deviates that was resumed at its last epoch. `notices`: what is legal and odd
+    in the model. `keeps_unbiased`: see `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`,
+    the first losses again, as the training loop seeds its epochs.
 
     Of the reference alone: `initial` weights; the `unbiased` variances for the biased ones in `weights`, and
     the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision; `flop`,
@@ -77,6 +78,7 @@ class Observation:
     counted: bool = True
     resumed: float = 0.0
     keeps_unbiased: bool = False
+    notices: list[str] = field(default_factory=list)
     initial: Weights = field(default_factory=dict)
     unbiased: Weights = field(default_factory=dict)
     evaluation_unbiased: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
@@ -96,8 +98,9 @@ class Observation:
                 fields[key] = values
         fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
         fields["counted"] = bool(arrays["counted"])
+        fields["notices"] = arrays.get("notices", np.empty(0)).tolist()
         if "flop" in arrays:
-            fields["flop"] = int(arrays["flop"])
+            fields["flop"] = int(arrays["flop"]) or None
         return cls(**fields)
 
 
@@ -112,7 +115,8 @@ def compare(
     if observed.parameters != reference.parameters:
         reason = f"{observed.parameters} trainable parameters, {reference.parameters} expected"
         return ParityVerdict(False, reason)
-    return judge(deviations(observed, reference), observed.precision, reference.rounding)
+    verdict = judge(deviations(observed, reference), observed.precision, reference.rounding)
+    return msgspec.structs.replace(verdict, notices=observed.notices)
 
 
 def judge(
@@ -181,7 +185,7 @@ def _where(values: dict[str, float]) -> str:
 def _changes(
     observed: Weights, reference: Weights, initial: Weights, names: list[str], floor: float
 ) -> dict[str, float]:
-    changes = {name: reference[name] - initial[name] for name in names}
+    changes = {name: _difference(reference[name], initial[name]) for name in names}
     expected = {name: reference[name] for name in names}
     return of_arrays(observed, expected, changes, floor)
 
@@ -203,7 +207,14 @@ def _deviation(observed: np.ndarray | None, reference: np.ndarray, scale: float 
     if observed is None or observed.shape != reference.shape:
         return math.inf
     scale = scale or float(np.linalg.norm(reference))
-    return float(np.linalg.norm(observed - reference) / (scale or 1.0))
+    return float(np.linalg.norm(_difference(observed, reference)) / (scale or 1.0))
+
+
+def _difference(observed: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the difference, 0 where both are equal, as masks of attention are minus infinity in both."""
+    return np.subtract(
+        observed, reference, out=np.zeros(observed.shape), where=observed != reference
+    )
 
 
 def of_metrics(

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from paragone import engines
 from paragone.config.run_spec import Spec
@@ -23,11 +22,17 @@ LONGER = 9
 
 
 def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """Return the arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
+    """Return the arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does.
+
+    Training is compared without dropout, as each framework draws masks from its own generator. The engine is
+    that of `engines/reference.py`, or the plain form of the one framework whose initial weights these are.
+    """
+    is_written_out = spec.backend.engine == "reference"
     # Imported here: missing data are found before PyTorch is imported.
     from paragone.engines.reference import flop_per_example
 
-    engine, start = _begun(without_dropout(spec), dataset, pretrained)
+    engine, start = _begun(spec, dataset, pretrained)
+    has_dropout = engine.dropout_off()
     first = next(definition.batches(spec, dataset, 1))
     probe = engine.probe(first)
     training: list[list[float]] = []
@@ -39,18 +44,20 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         during = engine.train_epoch(0, rates, batches, len(batches))
         training.append([during.loss, during.score])
         for rows, biased in ((evaluation, True), (unbiased, False)):
-            tested = definition.tests(spec, dataset, epoch)
-            after = engine.evaluate(tested, 0, biased=biased)
+            tested = [*definition.tests(spec, dataset, epoch)]
+            options = {"biased": biased} if is_written_out else {}
+            after = engine.evaluate(tested, len(tested), **options)
             rows.append([after.loss, after.score])
     training.append(
         trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
     )
-    weights, biased_variances = engine.weights(), engine.biased_variances()
+    weights = engine.weights()
+    biased_variances = engine.biased_variances() if is_written_out else {}
     arrays = {
         "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(start)),
         "counted": np.array(not spec.workload.task.numeric),
-        "flop": np.array(flop_per_example(spec, dataset)),
+        "flop": np.array((flop_per_example(spec, dataset) if is_written_out else None) or 0),
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         "training": np.array(training),
@@ -61,7 +68,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         **{f"weights/{name}": values for name, values in (weights | biased_variances).items()},
         **{f"unbiased/{name}": weights[name] for name in biased_variances},
     }
-    if spec.workload.dropout:
+    if has_dropout:
         dropping, _ = _begun(spec, dataset, pretrained)
         arrays |= dropped(dropping, spec, dataset, start, arrays["logits"])
         for name in ("evaluation", "evaluation_unbiased"):  # which has no dropout
@@ -74,13 +81,6 @@ def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[flo
     rates = definition.rates(spec, spec.epochs, LONGER)
     during = engine.train_epoch(0, rates, batches, LONGER)
     return [during.loss, during.score]
-
-
-def without_dropout(spec: Spec) -> Spec:
-    """Training is compared without dropout, as each framework draws masks from its own generator."""
-    if not spec.workload.dropout:
-        return spec
-    return replace(spec, workload=spec.workload.with_model(dropout=0.0))
 
 
 def dropped(

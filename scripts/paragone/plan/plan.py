@@ -138,11 +138,11 @@ class Plan:
                 yield from self.products
 
     def notices_of_jobs(self, since: float) -> list[str]:
-        """What jobs noticed about data and fonts, in logs that were written after this time, each once."""
+        """What jobs noticed about data, models and fonts, in logs written after this time, each once."""
         logs = Path(self.config.pathvars.results, "logs")
         lines = (
             line
-            for pattern in ("data/**/serialize.log", "exhibits/*.log", "paper.log")
+            for pattern in ("data/**/serialize.log", "parity/*.log", "exhibits/*.log", "paper.log")
             for path in sorted(logs.glob(pattern))
             if path.stat().st_mtime >= since
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -163,6 +163,15 @@ class Plan:
         """The environment file of a backend, or of the parity gate's reference, as seen from `rules/`."""
         name = with_reference(self.config.backends)[backend].environment
         return plugins.environment(name) or f"../envs/{name}.yaml"
+
+    def environment_of(self, spec: Spec) -> str:
+        """The environment file of what the parity gate compares, as seen from `rules/`."""
+        same_engine = (
+            name
+            for name, block in self.config.backends.items()
+            if block.engine == spec.backend.engine
+        )
+        return self.environment(next(same_engine, spec.backend.name))
 
     def dataset(self, name: str) -> dict[str, Any]:
         """The block of a data set."""

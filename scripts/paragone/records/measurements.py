@@ -41,13 +41,15 @@ class Products(Part, frozen=True):
 class ParityVerdict(Part, frozen=True):
     """The verdict on a backend's probe; `passed`: None where the backend is not available.
 
-    Of each group the largest deviation (None where it is not finite) and what is allowed.
+    Of each group the largest deviation (None where it is not finite) and what is allowed. `notices`: what is
+    legal and odd in the model.
     """
 
     passed: bool | None
     reason: str | None = None
     deviations: dict[str, float | None] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
 
 class ParityReport(Part, frozen=True):

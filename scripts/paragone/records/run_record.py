@@ -217,12 +217,14 @@ class FirstSteps(Part, frozen=True):
     """The run's first steps compared with the parity gate's reference; empty if there was none.
 
     Each group has its largest relative deviation, None where it is not finite, and what is allowed.
-    `reason`: what is wrong, with the array that deviates most, or why there is no reference.
+    `reason`: what is wrong, with the array that deviates most, or why there is no reference. `masked`:
+    whether that is the dropout of the model.
     """
 
     reason: str | None
     deviations: dict[str, Number | None]
     allowed: dict[str, Positive]
+    masked: bool = False
 
     @property
     def passed(self) -> bool | None:

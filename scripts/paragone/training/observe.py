@@ -6,6 +6,7 @@ steps, checkpoints, and a second start that resumes at the last epoch. None of i
 
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -17,12 +18,15 @@ from msgspec.structs import asdict, replace
 from paragone import data, engines
 from paragone.base.atomic_files import writing
 from paragone.base.errors import Unavailable, UserError, first_sentence
+from paragone.config.engines import REFERENCE
 from paragone.config.run_spec import Spec, Workload
 from paragone.config.schedules import LearningRate
 from paragone.data.batches import train_batches, train_examples
+from paragone.engines import Probe
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
-from paragone.models.weights import Pretrained, Weights, parameter_count
+from paragone.models.look import look
+from paragone.models.weights import FROZEN, Pretrained, Weights, parameter_count
 from paragone.parity import definition, reference
 from paragone.parity.compare import FLOORS, Observation, deviations, largest, of_arrays, of_metrics
 from paragone.parity.first_steps import GROUPS
@@ -97,17 +101,16 @@ def _within(workload: Workload, examples: int) -> Workload:
 
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
-    if spec.backend.engine == "reference":
+    if spec.backend.name == REFERENCE:
         double = reference.observed(spec, dataset, pretrained)
         single = reference.observed(replace(spec, precision="float32"), dataset, pretrained)
         by_group = largest(deviations(Observation.of(single), Observation.of(double)))
         return double | {f"rounding/{group}": np.array(by_group[group]) for group in by_group}
     with tempfile.TemporaryDirectory() as folder:
-        plain = _Subject(
-            reference.without_dropout(spec), dataset, pretrained, Path(folder, "plain")
-        )
+        plain = _Subject(spec, dataset, pretrained, Path(folder, "plain"))
+        plain.drop_nothing()
         arrays = plain.trained()
-        if spec.workload.dropout:
+        if plain.has_dropout:
             # At a rate of 0 losses depend on batches and draws alone.
             workload = replace(spec.workload, learning_rate=LearningRate(base=0))
             still = replace(spec, workload=workload, epochs=2)
@@ -120,6 +123,7 @@ class _Subject:
     """An engine on one thread in the training loop; its files are in a folder.
 
     `start`: the weights that the loop gave it first. `evaluated`: those of the last evaluation.
+    `has_dropout`: whether `drop_nothing` had an effect.
     """
 
     def __init__(
@@ -129,6 +133,8 @@ class _Subject:
         self.engine: Any = engines.create(spec)
         self.start: Weights = {}
         self.evaluated: Weights = {}
+        self.has_dropout = False
+        self.notices: list[str] = []
         folder.mkdir()
         self._quicken()
         process = Process(
@@ -157,6 +163,17 @@ class _Subject:
 
         self.engine.set_weights = set_weights
         self.engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
+
+    def drop_nothing(self) -> None:
+        """Let the engine be built without dropout, and its model be looked at."""
+        build = self.engine.build
+
+        def build_and_look(*arguments: Any) -> None:
+            build(*arguments)
+            self.has_dropout = self.engine.dropout_off()
+            self.notices = look(self.engine, self.spec, self.dataset)
+
+        self.engine.build = build_and_look
 
     def _train(self) -> RunRecord:
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
@@ -199,6 +216,7 @@ class _Subject:
             "evaluation": _metrics(record, "test"),
             "resumed": np.max([*largest(resumed).values()]),
             "keeps_unbiased": np.array(probe.unbiased),
+            "notices": np.array([*self.notices, *_unlearned(probe, self.start)], np.str_),
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
             **{f"weights/{name}": values for name, values in moved.items()},
         }
@@ -219,6 +237,20 @@ class _Subject:
             "dropout/looped": looped,
             **reference.dropped(engine, self.spec, self.dataset, self.start, arrays["logits"]),
         }
+
+
+def _unlearned(probe: Probe, start: Weights) -> Iterator[str]:
+    """Yield notices on parameters that are not trained, and on those that no output depends on."""
+    groups = {
+        "frozen": {name for name in start if name.endswith(FROZEN)},
+        "of no effect on the outputs": {
+            n for n, values in probe.gradients.items() if not values.any()
+        },
+    }
+    for group, names in groups.items():
+        if names:
+            size = sum(start[name].size for name in names)
+            yield f"{size} parameters are {group}, {sorted(names)[0]} is one of {len(names)} arrays"
 
 
 def _metrics(record: RunRecord, split: str) -> np.ndarray:

@@ -1,0 +1,75 @@
+"""The look at a model before anything trains: what it returns for two examples, and what that means."""
+
+from typing import Any
+
+import numpy as np
+
+from paragone.base import plugins
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+
+EXAMPLES = 2  # batch norm needs two
+TWICE = 1e-3  # two passes on the same examples differ by less, relative to the outputs
+
+
+def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
+    """Return notices on what is legal and odd. Raises `UserError` for outputs that cannot be scored.
+
+    `engine`: with its model, whose dropout is off.
+    """
+    inputs = np.array(dataset.train_inputs[:EXAMPLES])
+    with plugins.explaining():
+        outputs, again = engine.outputs(inputs), engine.outputs(inputs)
+    if outputs is None:  # an engine that does not report them
+        return []
+    name = spec.workload.model_name
+    file = plugins.origin("MODELS", name)
+    where = f"{file}: model {name}" if file else f"model {name}"
+    if not hasattr(outputs, "shape"):
+        raise UserError(
+            f"{where} returns a {type(outputs).__name__} in training, and the loss takes one array; return "
+            "the logits alone"
+        )
+    shape, labels = tuple(outputs.shape), dataset.train_labels.shape[1:]
+    task, expected = spec.workload.task, (EXAMPLES, *labels)
+    if not (task.numeric or task.multi_label):
+        expected = (*expected, dataset.outputs)
+    has_more = len(shape) == len(expected) and shape[-1] > expected[-1]
+    if has_more and not (task.numeric or task.multi_label):
+        expected = (*expected[:-1], shape[-1])
+    if shape != expected:
+        raise UserError(
+            f"{where} returns outputs of shape {shape} for {EXAMPLES} examples, and {task.name} on data set "
+            f"{dataset.name} needs {expected}; its function is given `shape` and `classes`: use them"
+        )
+    values, repeated = (np.asarray(array, np.float64) for array in (outputs, again))
+    if not np.isfinite(values).all():
+        raise UserError(f"{where} returns outputs that are not finite on its initial weights")
+    if np.linalg.norm(values - repeated) > TWICE * np.linalg.norm(values):
+        raise UserError(
+            f"{where} returns other outputs for the same examples in each pass: it draws random numbers that "
+            "the parity gate cannot switch off; use the framework's layers of dropout"
+        )
+    return [f"{where} {notice}" for notice in _notices(spec, dataset, values, has_more)]
+
+
+def _notices(spec: Spec, dataset: Dataset, outputs: np.ndarray, has_more: bool) -> list[str]:
+    notices, task = [], spec.workload.task
+    if has_more and "outputs" not in spec.workload.model_options:
+        notices.append(
+            f"returns {outputs.shape[-1]} outputs, and data set {dataset.name} has {dataset.outputs} "
+            "classes: the rest is never right"
+        )
+    is_positive = outputs.shape[-1] > 1 and bool(((outputs >= 0) & (outputs <= 1)).all())
+    sums_to_one = is_positive and bool(np.allclose(outputs.sum(-1), 1, atol=1e-4))
+    if sums_to_one and not task.numeric and spec.workload.loss != "double_softmax":
+        notices.append(
+            "returns probabilities, positive and of sum 1, and the loss takes logits, so that softmax is "
+            "applied twice; leave it out, or write `loss: double_softmax` if the source has this flaw"
+        )
+    if is_positive and task.multi_label:
+        notices.append(
+            "returns numbers between 0 and 1, where the loss takes logits; leave the last sigmoid out"
+        )
+    return notices
