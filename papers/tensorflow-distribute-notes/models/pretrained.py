@@ -107,7 +107,7 @@ def _read(model: str, file: Path) -> Weights:
     Raises `UserError` if the file does not belong to this model.
     """
     # Imported here: TensorFlow is needed only when there is something to convert.
-    from paragone.models.tensorflow import entries, keras
+    from paragone.models.tensorflow import canonical_entries, keras
 
     try:
         # With its default arguments, which the published weights belong to.
@@ -117,4 +117,4 @@ def _read(model: str, file: Path) -> Weights:
             f"{file} holds no weights of {model} that Keras can load ({first_line(error)}): correct "
             f"the file and its checksum under data.pretrained.{model} in the config"
         ) from None
-    return {name: variable.numpy() for name, variable, _ in entries(loaded)}
+    return {name: variable.numpy() for name, variable, _ in canonical_entries(loaded)}

@@ -9,21 +9,31 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
+from paragone.base import plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
 from paragone.base.tensorflow import keras, tf
-from paragone.config.run_spec import Backend, Spec
+from paragone.config.run_spec import MODEL, Backend, Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, Reports
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
-from paragone.models.tensorflow import MODELS, entries, layers_in, require_names
+from paragone.models.tensorflow import (
+    MODELS,
+    Entries,
+    buffers_of,
+    dropout_off,
+    entries_by,
+    require_names,
+    set_seed,
+)
 from paragone.models.weights import Weights
-from paragone.tasks import check_outputs
 from paragone.tasks import tensorflow as tasks
 
 # isort: split
@@ -81,8 +91,7 @@ class Statistics:
                 variable.assign(tf.reshape(mean, variable.shape))
 
     def _each(self) -> list[keras.Variable]:
-        variables = self._model.non_trainable_variables
-        return [v for v in variables if tf.as_dtype(v.dtype).is_floating]  # no random states
+        return buffers_of(self._model)
 
     @tf.function
     def _means(self) -> tf.Tensor:
@@ -106,12 +115,9 @@ class TensorFlow(Reports):
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         set_threads(threads)
-        keras.utils.set_random_seed(spec.seed)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
         if spec.deterministic and spec.backend.device != "tpu":
             tf.config.experimental.enable_op_determinism()
-        keras.config.set_floatx(spec.weights_precision)
-        keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
         self._dtype = tf.as_dtype(spec.weights_precision)
         self._strategy = self.open_strategy(spec, world)
         replicas = self._strategy.num_replicas_in_sync
@@ -138,12 +144,18 @@ class TensorFlow(Reports):
         with tf.device("/CPU:0"):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
         self._workload = spec.workload
+        drawn: Weights = {}
+        if spec.workload.initializer == MODEL and spec.weights_precision == "float64":
+            # Keras would draw other values in double precision.
+            prepare_keras(replace(spec, precision="float32"))
+            self._create_model(spec, dataset)
+            drawn = self.weights()
+        prepare_keras(spec)
         with self._strategy.scope():
-            self._model = require_names(
-                create_model(MODELS, spec, dataset), spec.workload.initializer
-            )
-            check_outputs(spec.workload.task, self._model.output_shape[1:], stored.shape[1:])
-            self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
+            self._create_model(spec, dataset)
+            if drawn:
+                self.set_weights(drawn)
+            self._optimizer = create_optimizer(spec.workload, spec.precision, self._entries())
             self._optimizer.build(self._model.trainable_variables)
             self._accumulation: Accumulation | None = None
             if spec.workload.accumulated > 1:
@@ -157,14 +169,30 @@ class TensorFlow(Reports):
         """Create the strategy. Raises `Unavailable` if its devices are missing."""
         return create_strategy(spec.backend, spec.replicas, world)
 
+    def _create_model(self, spec: Spec, dataset: Dataset) -> None:
+        model = create_model(MODELS, spec, dataset)
+        self._model = model
+        if not model.built:  # of a subclass, whose first call makes its arrays
+            inputs, scaled = dataset.train_inputs, self._workload.input
+            with plugins.explaining():
+                model(
+                    keras.Input(
+                        inputs.shape[1:], dtype=self._dtype.name if scaled else inputs.dtype.name
+                    )
+                )
+        require_names(model, spec.workload.initializer)
+
     # The device side
 
-    def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
+    def _outputs(self, inputs: tf.Tensor, training: bool) -> Any:
         if scale := self._workload.input:
             inputs = tf.cast(inputs, self._dtype) / scale.divide
             mean, std = (tf.constant(v, self._dtype) for v in (scale.mean, scale.std))
             inputs = (inputs - mean) / std
-        return tf.cast(self._model(inputs, training=training), self._dtype)
+        return self._model(inputs, training=training)
+
+    def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
+        return tf.cast(self._outputs(inputs, training), self._dtype)
 
     def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
         """Return the outputs as the loss takes them, (batch, ..., classes or targets), and the losses."""
@@ -183,7 +211,7 @@ class TensorFlow(Reports):
         if self._workload.deduplicates and not self._workload.updates_seen_words:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
-            gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+            gradients = [g if g is None else tf.convert_to_tensor(g) for g in gradients]
         return logits, losses, gradients
 
     def _divisor(self, logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -199,14 +227,18 @@ class TensorFlow(Reports):
         if self._accumulation:
             self._accumulation.add(gradients)
         else:
-            self._optimizer.apply(gradients, self._model.trainable_variables)
+            self._apply(gradients)
         self._count(logits, losses, labels, tf.ones_like(losses))
 
     def _update(self) -> None:
         """Take a step by the mean gradient of several batches."""
         if self._accumulation:
-            means = self._accumulation.take_means()
-            self._optimizer.apply(means, self._model.trainable_variables)
+            self._apply(self._accumulation.take_means())
+
+    def _apply(self, gradients: list) -> None:
+        """Take a step; a weight on which no output depends has no gradient, and stays as it is."""
+        pairs = zip(gradients, self._model.trainable_variables, strict=True)
+        self._optimizer.apply(*map(list, zip(*(p for p in pairs if p[0] is not None), strict=True)))
 
     def _test_step(self, inputs: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
         logits, losses = self._forward(inputs, labels, training=False)
@@ -275,9 +307,7 @@ class TensorFlow(Reports):
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        for index, layer in enumerate(layers_in(self._model)):
-            if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
-                layer.seed_generator.state.assign([seed, index])
+        set_seed(self._model, seed)
         self._rates.assign(learning_rates)
         self._optimizer.learning_rate.assign(learning_rates[0])
         metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
@@ -293,23 +323,37 @@ class TensorFlow(Reports):
     def probe(self, batch: tuple) -> Probe:
         inputs, labels = (tf.constant(array) for array in batch)
         logits, losses, gradients = self._gradients(inputs, labels)
-        trainable = [variable.path for variable in self._model.trainable_variables]
-        by_path = dict(zip(trainable, gradients, strict=True))
+        by_variable = {
+            id(variable): tf.zeros_like(variable) if gradient is None else gradient
+            for variable, gradient in zip(self._model.trainable_variables, gradients, strict=True)
+        }
         by_name = {
-            name: tf.convert_to_tensor(by_path[variable.path]).numpy().reshape(shape)
-            for name, variable, shape in entries(self._model)
-            if variable.path in by_path
+            name: tf.convert_to_tensor(by_variable[id(variable)]).numpy().reshape(shape)
+            for name, variable, shape in self._entries()
+            if id(variable) in by_variable
         }
         divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
         return Probe(logits.numpy(), float(tf.reduce_sum(losses) / divisor), by_name)
 
+    def outputs(self, inputs: np.ndarray) -> Any:
+        states = self._model.non_trainable_weights
+        before = [variable.numpy() for variable in states]
+        outputs = self._outputs(tf.constant(inputs), training=True)
+        for variable, value in zip(states, before, strict=True):
+            variable.assign(value)
+        return outputs.numpy() if tf.is_tensor(outputs) else outputs
+
+    def dropout_off(self) -> bool:
+        return dropout_off(self._model)
+
+    def _entries(self) -> Entries:
+        return entries_by(self._workload.initializer)(self._model)
+
     def weights(self) -> Weights:
-        return {
-            name: variable.numpy().reshape(shape) for name, variable, shape in entries(self._model)
-        }
+        return {name: variable.numpy().reshape(shape) for name, variable, shape in self._entries()}
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, _ in entries(self._model):
+        for name, variable, _ in self._entries():
             variable.assign(weights[name].reshape(variable.shape))
 
     def updates(self) -> int:
@@ -370,6 +414,14 @@ def _total() -> tf.Variable:
         aggregation=tf.VariableAggregation.SUM,
         trainable=False,
     )
+
+
+def prepare_keras(spec: Spec) -> None:
+    """Set the precision and the seed of the models that follow, whose layers are numbered from the start."""
+    keras.utils.clear_session(free_memory=False)
+    keras.utils.set_random_seed(spec.seed)
+    keras.config.set_floatx(spec.weights_precision)
+    keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
 
 
 def set_threads(threads: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Workload
-from paragone.models.tensorflow import entries
+from paragone.models.tensorflow import Entries
 from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]
@@ -18,9 +18,9 @@ _CHANGES = ("clip_norm", "weight_decay")
 
 
 def create_optimizer(
-    workload: Workload, precision: str, model: keras.Model
+    workload: Workload, precision: str, entries: Entries
 ) -> keras.optimizers.Optimizer:
-    """Create the optimizer of a workload, for a model whose weights have a precision."""
+    """Create the optimizer of a workload, for a model with these entries, in a precision."""
     options = workload.optimizer
     name = options["name"]
     if name == "sgd" and not workload.learning_rate.constant:
@@ -31,7 +31,7 @@ def create_optimizer(
         optimizer.exclude_from_weight_decay(
             [
                 variable
-                for name, variable, shape in entries(model)
+                for name, variable, shape in entries
                 if trainable(name) and not decayed(len(shape), options)
             ]
         )
@@ -53,23 +53,32 @@ class Accumulation:
         ]
         self._batches = tf.Variable(0, trainable=False, aggregation=first)
         self.variables = [*self._sums, self._batches]  # the state
+        self._learning: list[
+            int
+        ] = []  # places of weights on which outputs depend, once it is traced
 
-    def add(self, gradients: list[tf.Tensor]) -> None:
+    def add(self, gradients: list[tf.Tensor | None]) -> None:
         """Add the gradients of a batch; every replica calls this with its part of them."""
         replicas = tf.distribute.get_replica_context()
-        reduced = replicas.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
-        for total, gradient in zip(self._sums, reduced, strict=True):
-            total.assign_add(gradient)
+        self._learning = [place for place, g in enumerate(gradients) if g is not None]
+        reduced = replicas.all_reduce(
+            tf.distribute.ReduceOp.SUM, [gradients[place] for place in self._learning]
+        )
+        for place, gradient in zip(self._learning, reduced, strict=True):
+            self._sums[place].assign_add(gradient)
 
     def complete(self) -> tf.Tensor:
         """Count a batch; return whether it is the last one before an update."""
         self._batches.assign((self._batches + 1) % self._several)
         return tf.equal(self._batches, 0)
 
-    def take_means(self) -> list[tf.Tensor]:
+    def take_means(self) -> list[tf.Tensor | None]:
         """Begin anew; return each replica's part of the mean gradient, which the optimizer sums."""
         replicas = tf.distribute.get_replica_context().num_replicas_in_sync
-        means = [total / (self._several * replicas) for total in self._sums]
+        means = [
+            total / (self._several * replicas) if place in self._learning else None
+            for place, total in enumerate(self._sums)
+        ]
         for total in self._sums:
             total.assign(tf.zeros_like(total))
         return means

@@ -5,12 +5,14 @@ of the workload's `model` block, and returns a model from (batch, height, width,
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.tensorflow import keras
+from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import MODEL, Initializer
+from paragone.models.weights import BUFFER, FROZEN
 
 layers = keras.layers
 
@@ -45,19 +47,54 @@ _KINDS = {
 }
 
 
-def entries(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, ...]]]:
+Entries = Iterator[tuple[str, keras.Variable, tuple[int, ...]]]
+
+
+def entries_by(initializer: Initializer) -> Callable[[keras.Layer], Entries]:
+    """Return what yields the arrays of a model by the names that an initializer asks for."""
+    return native_entries if initializer == MODEL else canonical_entries
+
+
+def native_entries(model: keras.Layer) -> Entries:
+    """Yield what `canonical_entries` does of any model, with Keras' paths; the second of a path is numbered.
+
+    Arrays of whole numbers, such as counters, are left out.
+    """
+    learned = {id(variable) for variable in model.trainable_variables}
+    buffers = {id(variable) for variable in buffers_of(model)}
+    paths: Counter[str] = Counter()
+    for variable in model.weights:
+        if tf.as_dtype(variable.dtype).is_floating:
+            paths[variable.path] += 1
+            number = f" {paths[variable.path]}" if paths[variable.path] > 1 else ""
+            role = BUFFER if id(variable) in buffers else FROZEN * (id(variable) not in learned)
+            yield f"{variable.path}{number}{role}", variable, tuple(variable.shape)
+
+
+def buffers_of(model: keras.Layer) -> list[keras.Variable]:
+    """Return the arrays of floats that are no parameters, such as batch norm's statistics."""
+    layers = model._flatten_layers()
+    buffers = {id(variable) for layer in layers for variable in layer._non_trainable_variables}
+    return [v for v in model.weights if id(v) in buffers and tf.as_dtype(v.dtype).is_floating]
+
+
+def canonical_entries(model: keras.Layer) -> Entries:
     """Yield canonical name, variable and canonical shape of every weight, in forward order.
 
     Nested layers follow in the order of their assignment. Keras' layout is the canonical one, except that
     attention heads become one axis.
     """
+    roles = (model.trainable_variables, buffers_of(model))
+    unfrozen = {id(variable) for role in roles for variable in role}
     weighted = [layer for layer in layers_in(model) if type(layer).__name__ in _KINDS]
     for index, layer in enumerate(weighted):
         kind, parts = _KINDS[type(layer).__name__]
         by_part = {variable.name: variable for variable in layer.variables}
         for part in parts:
             if part in by_part:
-                yield f"{index}.{kind}.{part}", by_part[part], _shape(layer, by_part[part])
+                variable = by_part[part]
+                frozen = FROZEN * (id(variable) not in unfrozen)
+                yield f"{index}.{kind}.{part}{frozen}", variable, _shape(layer, variable)
 
 
 def layers_in(model: keras.Layer) -> Iterator[keras.Layer]:
@@ -87,14 +124,51 @@ def require_names(model: keras.Model, initializer: Initializer) -> keras.Model:
     """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
     if initializer == MODEL:
         return model
-    names = {id(variable) for _, variable, _ in entries(model)}
-    for variable in model.trainable_variables:
+    names = {id(variable) for _, variable, _ in canonical_entries(model)}
+    for path, variable, _ in native_entries(model):
         if id(variable) not in names:
             raise UserError(
-                f"model: weight {variable.path!r} belongs to a layer whose weights the project cannot name; "
-                f"use {', '.join(_KINDS)}"
+                f"model: weight {path!r} belongs to a layer whose weights have no counterpart in other "
+                "frameworks; write `initializer: model` and variants of TensorFlow alone, or use "
+                f"{', '.join(_KINDS)}"
             )
     return model
+
+
+def dropout_off(model: keras.Layer) -> bool:
+    """Switch off what drops or changes values at random in training; return whether something was on.
+
+    That is each layer without weights whose class has one of `_AT_RANDOM` in its name, which then works as in
+    evaluation, and each rate that an attribute with "drop" in its name holds, such as those of recurrent
+    layers and of attention.
+    """
+    was_on = False
+    for layer in model._flatten_layers():
+        is_random = any(word in type(layer).__name__ for word in _AT_RANDOM)
+        if is_random and layer._call_has_training_arg and not layer.weights:
+            was_on |= bool(getattr(layer, "rate", getattr(layer, "stddev", 1)))
+            layer.call = _in_evaluation(layer.call)
+        for name, rate in vars(layer).items():
+            if "drop" in name.lower() and isinstance(rate, float) and rate:
+                was_on = True
+                setattr(layer, name, 0.0)
+    return was_on
+
+
+_AT_RANDOM = ("Drop", "Noise", "Random")
+
+
+def _in_evaluation(call: Callable) -> Callable:
+    return lambda *inputs, **options: call(*inputs, **options | {"training": False})
+
+
+def set_seed(model: keras.Layer, seed: int) -> None:
+    """Seed each generator of a model by a number and its own place."""
+    ordered = [*layers_in(model)]
+    rest = [layer for layer in model._flatten_layers() if layer not in ordered]
+    for index, layer in enumerate([*ordered, *rest]):
+        for further, generator in enumerate(layer._seed_generators):
+            generator.state.assign([seed, index + 2**16 * further])
 
 
 MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend("models/tensorflow.py", {"mlp": mlp})

@@ -28,13 +28,17 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
     that of `engines/reference.py`, or the plain form of the one framework whose initial weights these are.
     """
     is_written_out = spec.backend.engine == "reference"
-    # Imported here: missing data are found before PyTorch is imported.
-    from paragone.engines.reference import flop_per_example
+    flop = None
+    if is_written_out:
+        # Imported here: missing data are found before PyTorch is imported, which may not be there.
+        from paragone.engines.reference import flop_per_example
 
+        flop = flop_per_example(spec, dataset)
     engine, start = _begun(spec, dataset, pretrained)
     has_dropout = engine.dropout_off()
     first = next(definition.batches(spec, dataset, 1))
     probe = engine.probe(first)
+    engine.set_weights(start)  # without what a framework's own engine has added to statistics
     training: list[list[float]] = []
     evaluation: list[list[float]] = []
     unbiased: list[list[float]] = []
@@ -57,7 +61,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(start)),
         "counted": np.array(not spec.workload.task.numeric),
-        "flop": np.array((flop_per_example(spec, dataset) if is_written_out else None) or 0),
+        "flop": np.array(flop or 0),
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         "training": np.array(training),
