@@ -1,5 +1,6 @@
 """The config is checked before anything runs, and decoded: unknown keys and impossible values are errors."""
 
+import re
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,6 +60,9 @@ def check_blocks(blocks: Blocks) -> None:
         where = f"workloads.{name}"
         rule = decoded(workload.optimizer, Optimizer, f"{where}.optimizer").name
         decoded(workload.optimizer, OPTIMIZERS.get(rule, Optimizer), f"{where}.optimizer")
+        for key, value in workload.model.items():  # which have no type before the function is known
+            if isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+[eE][-+]?\d+", value):
+                decoded(value, float, f"{where}.model.{key}")
         dataset, data = workload.dataset, blocks.datasets.get(workload.dataset, {})
         if data.get("form") in FORMS or dataset.startswith(f"{TFDS}/"):
             _check_labels(workload.task, data, f"data set {dataset}", f"{where}.task")

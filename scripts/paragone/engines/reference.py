@@ -102,7 +102,7 @@ class Reference:
         if scale := self.workload.input:
             mean, std = (torch.tensor(v, dtype=self.dtype) for v in (scale.mean, scale.std))
             inputs = (inputs.to(self.dtype) / scale.divide - mean) / std
-            inputs = inputs.movedim(-1, 1)
+            inputs = inputs.movedim(-1, 1).clone(memory_format=torch.contiguous_format)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
             logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
         if self.workload.loss == "double_softmax":

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
 from paragone.base.errors import Unavailable, require_devices
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import MODEL, Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
@@ -133,6 +133,8 @@ class Torch(Reports):
 
     def place(self, model: nn.Module) -> nn.Module:
         """Move the model to the device."""
+        if self.workload.initializer == MODEL:  # which may take views, or have weights of five axes
+            return model.to(self.device, self.dtype)
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         return model.to(self.device, self.dtype, memory_format=torch.channels_last)
 
@@ -183,7 +185,10 @@ class Torch(Reports):
         if scale is None:
             return inputs.long()
         scaled = (inputs.to(self.dtype) / scale.divide - self.mean) / self.std
-        return scaled.movedim(-1, 1)
+        images = scaled.movedim(-1, 1)
+        # A copy: the strides of one channel say channels last to convolutions, and are contiguous, too.
+        is_own = self.workload.initializer == MODEL
+        return images.clone(memory_format=torch.contiguous_format) if is_own else images
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""

@@ -1,10 +1,12 @@
 """What models share: a module per framework with layers and a table of models; papers have the models."""
 
 import inspect
+import random
 from collections.abc import Callable
 from typing import Any, Literal, get_origin
 
 import msgspec
+import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -56,6 +58,9 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
             raise UserError(
                 f"{where}.{key}: {name} takes {annotation}, and is given {value!r}: {error}"
             ) from error
+    # What a model draws without its framework is that of the run's seed, too.
+    random.seed(spec.seed)
+    np.random.seed(spec.seed)
     with plugins.explaining():
         model = models[name](shape, classes, **options)
     if model is None:

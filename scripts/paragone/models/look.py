@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base import plugins
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_sentence
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 
@@ -19,13 +19,21 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     `engine`: with its model, whose dropout is off.
     """
     inputs = np.array(dataset.train_inputs[:EXAMPLES])
-    with plugins.explaining():
-        outputs, again = engine.outputs(inputs), engine.outputs(inputs)
-    if outputs is None:  # an engine that does not report them
-        return []
     name = spec.workload.model_name
     file = plugins.origin("MODELS", name)
     where = f"{file}: model {name}" if file else f"model {name}"
+    try:
+        with plugins.explaining():
+            outputs, again = engine.outputs(inputs), engine.outputs(inputs)
+    except Exception as error:
+        if "Double" not in str(error):
+            raise
+        raise UserError(
+            f"{where} makes numbers of single precision, and the parity gate calls it in double precision "
+            f"({first_sentence(error)}); give them the type of the inputs, as `dtype=x.dtype`"
+        ) from error
+    if outputs is None:  # an engine that does not report them
+        return []
     if not hasattr(outputs, "shape"):
         raise UserError(
             f"{where} returns a {type(outputs).__name__} in training, and the loss takes one array; return "
@@ -49,7 +57,8 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     if np.linalg.norm(values - repeated) > TWICE * np.linalg.norm(values):
         raise UserError(
             f"{where} returns other outputs for the same examples in each pass: it draws random numbers that "
-            "the parity gate cannot switch off; use the framework's layers of dropout"
+            "the parity gate cannot switch off, or counts its calls; use the framework's layers of dropout, "
+            "and keep in buffers what a call changes"
         )
     return [f"{where} {notice}" for notice in _notices(spec, dataset, values, has_more)]
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -79,6 +80,17 @@ def _layout(module: nn.Module) -> Layout | None:
 
 def require_names(module: nn.Module, initializer: Initializer) -> nn.Module:
     """Return the module. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
+    for path, weight in module.named_parameters():
+        if is_lazy(weight):
+            raise UserError(
+                f"model: weight {path!r} has no shape before the first call; give its layer the number of "
+                "inputs, or call the model on zeros, channels first, before its function returns it"
+            )
+        if weight.is_complex():
+            raise UserError(
+                f"model: weight {path!r} is complex, and weights are real; keep a real one whose last axis "
+                "has both parts, and take torch.view_as_complex of it in `forward`"
+            )
     if initializer == MODEL:
         return module
     names = {id(tensor) for _, tensor, _ in canonical_entries(module)}
@@ -135,10 +147,12 @@ def native_entries(module: nn.Module) -> Entries:
 def canonical_entries(module: nn.Module) -> Entries:
     """Yield canonical name, tensor and permutation to canonical axes of each weight, in forward order."""
     weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
+    before: set[int] = set()  # a weight that several layers share is that of the first
     for index, (child, (kind, parts)) in enumerate(weighted):
         for part, (attribute, axes) in parts.items():
             tensor = getattr(child, attribute)
-            if tensor is not None:
+            if tensor is not None and id(tensor) not in before:
+                before.add(id(tensor))
                 is_frozen = isinstance(tensor, nn.Parameter) and not tensor.requires_grad
                 yield f"{index}.{kind}.{part}{FROZEN * is_frozen}", tensor, axes
 
