@@ -60,7 +60,7 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
             ) from error
     # What a model draws without its framework is that of the run's seed, too.
     random.seed(spec.seed)
-    np.random.seed(spec.seed)
+    np.random.seed(spec.seed)  # noqa: NPY002 (the generator that models use)
     with plugins.explaining():
         model = models[name](shape, classes, **options)
     if model is None:

@@ -143,8 +143,8 @@ def starting(
     """Return the initial weights of a run, and the name of the initializer that was used.
 
     `fresh`: those that the framework created, with which the initializer `model` starts. A norm whose fresh
-    gamma is 0, as the last one of a residual block may be, starts at 0. Raises `UserError` if published
-    weights have other names or shapes.
+    gamma is 0, as the last one of a residual block may be, starts at 0, as do rows of a padding index. Raises
+    `UserError` if published weights have other names or shapes.
     """
     if spec.workload.initializer == MODEL:
         return {name: values.astype(np.float32) for name, values in fresh.items()}, MODEL
@@ -154,6 +154,11 @@ def starting(
         used: Initializer = "keras" if initializer == "imagenet" else initializer
         weights = draw(shapes, used, spec.seed)
         at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
+        for name in (name for name in fresh if name.endswith(".embeddings")):
+            filled = fresh[name].any(
+                1
+            )  # all rows but that of a padding index; none of the project's
+            weights[name][~filled & filled.any()] = 0
         return weights | {name: np.zeros_like(weights[name]) for name in at_zero}, used
     published = {name: values.shape for name, values in pretrained.weights.items()}
     if published != shapes:
