@@ -92,14 +92,18 @@ def as_user_error(error: BaseException) -> UserError | None:
 
 def of_plugin(error: BaseException) -> UserError | None:
     """Return the error with file and line of the plugin that raised it; None for an error of the project."""
-    trace, place = error.__traceback__, ""
+    trace, place, remedy = error.__traceback__, "", ""
     packages = [folder / package for folder in folders() for package in PACKAGES]
     while trace:
         file = Path(trace.tb_frame.f_code.co_filename)
         if any(file.is_relative_to(package) for package in packages):
             place = f"{file}, line {trace.tb_lineno}"
+            name = error.name if isinstance(error, ModuleNotFoundError) else ""
+            if name and file.with_name(f"{name}.py").is_file():
+                remedy = f"; it is beside this file: write `from paragone.{file.parent.name}.{name} import`"
         trace = trace.tb_next
-    return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
+    message = f"{place}: {type(error).__name__}: {first_line(error)}{remedy}"
+    return UserError(message) if place else None
 
 
 def _subject(error: OSError) -> str:
