@@ -103,6 +103,10 @@ class Torch(Reports):
         self.model = self.place(
             require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
         )
+        for (
+            layer
+        ) in self.model.modules():  # a snapshot has what a model's author leaves out of state dicts
+            layer._non_persistent_buffers_set.clear()
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
