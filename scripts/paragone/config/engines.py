@@ -33,6 +33,14 @@ REFERENCE = "reference"  # the name of what the parity gate compares with
 # PyTorch's is the engine `reference`.
 PLAIN = {"tensorflow": "mirrored", "jax": "spmd"}
 
+# How the names of files with initial weights end, which engines of a framework read.
+STATE_DICTS = (".pt", ".pth", ".bin", ".ckpt")
+STARTS = {
+    "torch": (".safetensors", *STATE_DICTS),
+    "tensorflow": (".safetensors", ".weights.h5"),
+    "jax": (".safetensors", ".msgpack"),
+}
+
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
 DECLARATIONS = "plugin.toml"
@@ -259,6 +267,12 @@ def check_workload(spec: Spec, where: str) -> None:
                 f"{workload.name} is {workload.task.name}; leave one of them out, or add the task to "
                 "`tasks` of the engine"
             )
+    framework = framework_of(backend.engine)
+    if workload.start and not workload.start.file.endswith(STARTS.get(framework, ("",))):
+        raise UserError(
+            f"workloads.{workload.name}.start.file: backend {backend.name} starts from files that end with "
+            f"{', '.join(STARTS[framework])}; name one of its own framework, or convert {workload.start.file}"
+        )
     if workload.augmentation and backend.feed == RESIDENT:
         raise UserError(
             f"backends.{backend.name}.feed: {RESIDENT} inputs are not augmented, and workload "

@@ -6,13 +6,15 @@ The Snakefile imports this module at parse time: no framework, no NumPy.
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
-from paragone.base.atomic_files import canonical
+from paragone.base.atomic_files import canonical, sha256
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT, typed
 from paragone.config.engines import (
@@ -30,6 +32,7 @@ from paragone.config.run_spec import (
     TUNED,
     Backend,
     Spec,
+    Start,
     Tuned,
     Workload,
     WorkloadKeys,
@@ -213,6 +216,8 @@ def spec_of(
     values = _overridden(workload, *([experiment] if experiment else []), cell)
     keys = {key: getattr(workload, key) for key in WorkloadKeys.__struct_fields__}
     keys |= {key: values.pop(key) for key in ("train_examples", "target")}
+    if workload.start and not (config.records_only and not Path(workload.start.file).exists()):
+        keys["start"] = _with_digest(workload.start, f"workloads.{name}.start")
     try:
         spec = Spec(
             workload=Workload(name=name, **keys),
@@ -229,6 +234,28 @@ def spec_of(
         raise UserError(f"{where}: {error}") from error
     check_workload(spec, where)
     return spec
+
+
+def _with_digest(start: Start, where: str) -> Start:
+    """Return initial weights in a file with the SHA-256 of its content, which decides a result."""
+    path = Path(start.file)
+    if not path.is_file():
+        raise UserError(
+            f"{where}.file: there is no file {start.file!r}; correct its path, which is relative to the "
+            "working directory"
+        )
+    status = path.stat()
+    digest = _digest_of(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    if start.sha256 not in (ABSENT, digest):
+        raise UserError(
+            f"{where}.sha256: {start.file} has {digest}; name another file, or leave this key out"
+        )
+    return replace(start, sha256=digest)
+
+
+@cache
+def _digest_of(path: Path, *_: int) -> str:
+    return sha256(path)
 
 
 def _overridden(*blocks: WorkloadBlock | Experiment | MatrixRow) -> dict[str, Any]:

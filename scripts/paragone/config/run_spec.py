@@ -127,6 +127,18 @@ class Evaluation(Block, frozen=True):
             raise ValueError("has first and random_batches, or neither; write one of them")
 
 
+class Start(Block, frozen=True):
+    """Initial weights in a file, by names of the model's framework; of `initializer: model`
+
+    file: of safetensors, PyTorch (a state dict, .pt, .pth, .bin or .ckpt), Keras (.weights.h5) or
+        flax (.msgpack), relative to the working directory; what it lacks is the model's own
+    sha256: of the file; computed if absent
+    """
+
+    file: Annotated[str, Meta(min_length=1)]
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] = ABSENT
+
+
 class WorkloadKeys(Block, frozen=True, kw_only=True):
     """What is learned, and how; the same for every framework
 
@@ -154,6 +166,7 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     model: Options
     train_examples: Count = ABSENT
     initializer: Initializer = ABSENT
+    start: Start = ABSENT
     task: Task = CLASSIFICATION
     loss: Loss = "cross_entropy"
     shuffle: Shuffle = "each_epoch"

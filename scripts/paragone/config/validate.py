@@ -99,6 +99,11 @@ def _set_initializers(config: Config) -> None:
             )
         if workload.initializer is ABSENT:
             msgspec.structs.force_setattr(workload, "initializer", MODEL)
+        if workload.start and workload.initializer != MODEL:
+            raise UserError(
+                f"workloads.{name}.start: is of `initializer: model`, whose names are the framework's, "
+                f"and this is {workload.initializer}; leave one of them out"
+            )
 
 
 def _check_labels(task: Task, data: dict[str, Any], dataset: str, where: str) -> None:

@@ -14,10 +14,11 @@ from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Program
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Initializer, Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.models.weights import Weights
+from paragone.models.start import checked, placed
+from paragone.models.weights import Pretrained, Weights, starting
 
 __path__ = plugins.extended(__path__, "engines")
 
@@ -113,6 +114,13 @@ class Reports(Protocol):
         """Switch off dropout for good, before the first step; return whether there was any."""
         return False
 
+    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
+        """Return the arrays of a file by the framework's own names, and notices; see `Start`.
+
+        Raises `UserError` for a file that cannot be read, or has none of the model's arrays.
+        """
+        raise Unavailable(f"{path}: this engine starts from no file")
+
     def out_of_memory(self, error: Exception) -> bool:
         """Return whether the error means that the memory of a device or of the host is full."""
         return isinstance(error, RuntimeError) and says_memory_is_full(str(error))
@@ -185,6 +193,24 @@ class Engine(Reports, Protocol):
 
     def load(self, folder: Path) -> None:
         """Restore the state that `save` wrote."""
+
+
+def begin(
+    engine: Any, spec: Spec, pretrained: Pretrained | None
+) -> tuple[Weights, Initializer, list[str]]:
+    """Give an engine that was built its initial weights; return them, their initializer, and notices.
+
+    Raises `UserError` for a file, or published weights, that do not fit the model.
+    """
+    fresh, notices = engine.weights(), []
+    if spec.workload.start:
+        path = checked(spec.workload.start)
+        arrays, notices = engine.read_start(path)
+        fresh, others = placed(fresh, arrays, path)
+        notices = [*notices, *others]
+    weights, initializer = starting(fresh, spec, pretrained)
+    engine.set_weights(weights)
+    return weights, initializer, notices
 
 
 class _NotInstalled:

@@ -10,6 +10,7 @@ over replicas; of the "first"). It uses one CPU and has neither checkpoints nor 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from paragone.models.torch import (
     entries_by,
     export,
     load_weights,
+    read_start,
     require_names,
 )
 from paragone.models.weights import Weights
@@ -227,6 +229,9 @@ class Reference:
 
     def weights(self) -> Weights:
         return export(self.entries())
+
+    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
+        return read_start(path, self.model)
 
     def entries(self) -> Entries:
         return entries_by(self.workload.initializer)(self.model)

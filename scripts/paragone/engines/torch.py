@@ -27,6 +27,7 @@ from paragone.models.torch import (
     entries_by,
     export,
     load_weights,
+    read_start,
     require_names,
 )
 from paragone.models.weights import Weights
@@ -351,6 +352,9 @@ class Torch(Reports):
     def set_weights(self, weights: Weights) -> None:
         load_weights(self.entries(), weights, self.shard_like)
         self.end_of_step()
+
+    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
+        return read_start(path, self.model)
 
     def updates(self) -> int:
         return self._updates

@@ -6,8 +6,10 @@ to logits. Layers are registered in forward order, which `canonical_entries` rel
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,7 +19,8 @@ from torch.nn.parameter import is_lazy
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import MODEL, Initializer
-from paragone.models.weights import BUFFER, FROZEN
+from paragone.models.start import damaged, unwrapped
+from paragone.models.weights import BUFFER, FROZEN, Weights
 
 
 class FlattenChannelsLast(nn.Module):
@@ -179,6 +182,41 @@ def load_weights(
     for name, tensor, axes in entries:
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
         tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
+
+
+@torch.no_grad()
+def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
+    """Return the arrays of a file as `native_entries` names them, and notices.
+
+    Buffers of whole numbers, such as an order that the model has drawn, are copied to the module. Raises
+    `UserError` for a file that holds something else than arrays.
+    """
+    from safetensors.torch import load_file
+
+    try:
+        if path.suffix == ".safetensors":
+            content = load_file(path)
+        else:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        if found := re.search(r"GLOBAL ([\w.]+)", str(error)):
+            raise UserError(
+                f"{path}: holds a {found[1]}, and nothing but arrays is read, as all else may execute code; "
+                "save the state dict alone: torch.save(model.state_dict(), file)"
+            ) from None
+        raise damaged(path, error) from None
+    arrays, notices = unwrapped(content, path, module.state_dict().keys())
+    for name, buffer in module.named_buffers():
+        is_there = name in arrays and arrays[name].shape == buffer.shape
+        if is_there and not buffer.is_floating_point():
+            buffer.copy_(arrays.pop(name))
+    first = {weight: name for name, weight in module.named_parameters()}
+    for name, weight in module.named_parameters(remove_duplicate=False):
+        one = first[weight]  # of a weight that two layers share
+        if name in arrays and arrays.get(one, arrays[name]).equal(arrays[name]):
+            arrays[one] = arrays.pop(name)
+    floats = {name: v.float() if v.is_floating_point() else v for name, v in arrays.items()}
+    return {name: values.numpy() for name, values in floats.items()}, notices
 
 
 MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend("models/torch.py", {"mlp": mlp})

@@ -16,7 +16,7 @@ from paragone.data import Dataset
 from paragone.data.batches import train_batches, train_examples
 from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
-from paragone.models.weights import Pretrained, Weights, group_of, starting
+from paragone.models.weights import Pretrained, Weights, group_of
 from paragone.parity import definition
 from paragone.parity.compare import FLOORS, MOST, MULTIPLE, judge, largest, of_arrays, of_metrics
 from paragone.records.run_record import FirstSteps
@@ -83,7 +83,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         masked.add(engine.dropout_off())
-        engine.set_weights(starting(engine.weights(), at, pretrained)[0])
+        engines.begin(engine, at, pretrained)
         batches = definition.whole(definition.batches, spec, dataset, 1, steps)
         rates = definition.rates(at, 1, steps)
         return _changed(engine, 0, rates, map(change, batches))

@@ -13,7 +13,7 @@ from paragone import engines
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines import Engine
-from paragone.models.weights import Pretrained, Weights, parameter_count, starting
+from paragone.models.weights import Pretrained, Weights, parameter_count
 from paragone.parity import definition
 
 # The steps of a last epoch, which is longer than the others, as those of contests are: an engine may end it
@@ -112,6 +112,4 @@ def _begun(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> tuple
     """Return the reference, which has more methods than an engine, on its initial weights, and these."""
     engine = engines.create(spec)
     engine.build(spec, dataset, threads=1)
-    start, _ = starting(engine.weights(), spec, pretrained)
-    engine.set_weights(start)
-    return engine, start
+    return engine, engines.begin(engine, spec, pretrained)[0]

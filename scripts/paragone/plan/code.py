@@ -19,7 +19,7 @@ _SPECIFICATION = (
 )
 _TRAINING = (
     f"{_SPECIFICATION} data/__init__.py data/batches.py data/random_streams.py "
-    "models/__init__.py models/jax.py models/tensorflow.py models/torch.py models/weights.py "
+    "models "
     "machine engines parity workers training records/run_record.py "
     "records/run_metrics.py records/measurements.py ../launch.py ../train.py ../probe.py"
 )

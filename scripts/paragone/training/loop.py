@@ -25,11 +25,11 @@ from paragone.data.batches import (
     train_examples,
 )
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine
+from paragone.engines import Engine, begin
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.machine.process_entry import age
-from paragone.models.weights import Pretrained, digest, parameter_count, starting
+from paragone.models.weights import Pretrained, digest, parameter_count
 from paragone.parity import first_steps
 from paragone.records.run_metrics import diverged, outcomes, time_to_target
 from paragone.records.run_record import (
@@ -268,8 +268,7 @@ def build(worker: Worker) -> tuple[TrainedModel, Modes]:
     engine.build(spec, worker.dataset, worker.threads, worker.world)
     if engine.devices != requested(spec):
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-    weights, initializer = starting(engine.weights(), spec, worker.pretrained)
-    engine.set_weights(weights)
+    weights, initializer, _ = begin(engine, spec, worker.pretrained)
     model = TrainedModel(parameter_count(weights), initializer, digest(weights), None)
     return model, engine.modes()
 

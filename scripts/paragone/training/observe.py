@@ -171,7 +171,8 @@ class _Subject:
         def build_and_look(*arguments: Any) -> None:
             build(*arguments)
             self.has_dropout = self.engine.dropout_off()
-            self.notices = look(self.engine, self.spec, self.dataset)
+            *_, self.notices = engines.begin(self.engine, self.spec, self._run.pretrained)
+            self.notices += look(self.engine, self.spec, self.dataset)
 
         self.engine.build = build_and_look
 
