@@ -25,6 +25,7 @@ from paragone.machine import limits
 from paragone.models.weights import Pretrained, Weights, read
 from paragone.parity import first_steps
 from paragone.training.observe import observe, write
+from paragone.training.worker import blaming_own_model
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 
@@ -100,7 +101,8 @@ def probe(
     """
     begin = time.monotonic()
     try:
-        arrays = compute(spec, *inputs)
+        with blaming_own_model(spec):
+            arrays = compute(spec, *inputs)
     except Exception as error:
         if not isinstance(error, UserError):
             traceback.print_exc()

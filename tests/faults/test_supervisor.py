@@ -54,6 +54,18 @@ def test_a_worker_that_fails_ends_all_with_their_helpers(capfd):
     assert not psutil.wait_procs(left, 10)[1]
 
 
+def test_what_a_worker_prints_in_each_step_is_shown_once(capfd):
+    """Progress is not; a warning has its second line with it."""
+    lines = "print('loss', step / 7); print('w.py:3: Warning', step); print('  warn()')"
+    steps = f"for step in range(9): print(f'[mine torch x1 seed 0] epoch {{step}}/9'); {lines}"
+    assert supervisor.run([sys.executable, "-c", steps], 1) is None
+    *shown, last = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in shown] == ["[mine", "loss", "w.py:3:", "warn()"] + [
+        "[mine"
+    ] * 8
+    assert last.startswith("left out: 24 lines")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -1,6 +1,7 @@
 """Mistakes in a folder of one's own: one message with the file, the line and what to do."""
 
 import copy
+import importlib
 import os
 import runpy
 from pathlib import Path
@@ -212,3 +213,44 @@ def test_full_memory_and_disks_stay_what_they_are(folder):
     file.write_text("raise RuntimeError('shapes')\n")
     with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
         runpy.run_path(str(file))
+
+
+SWITCHES = {
+    "torch.set_default_dtype(torch.float64)": "the default dtype to torch.float64",
+    "torch.set_default_device('meta')": "the default device to meta",
+    "torch.set_num_threads(7)": "the number of threads to 7",
+    "torch.autograd.set_detect_anomaly(True)": "anomaly detection to True",
+    "torch.manual_seed(3)": "the seed, so that",
+    "logging.disable(50)": "logging.disable to 50",
+    "os.chdir('/')": "the working directory to /",
+    "os.environ['OMP_SCHEDULE'] = 'static'": "variables to {'OMP_SCHEDULE': 'static'}",
+}
+
+
+@pytest.mark.parametrize("line", SWITCHES)
+def test_what_a_file_sets_for_the_whole_process_is_set_back_with_a_notice(
+    line, tmp_path, monkeypatch
+):
+    importlib.import_module("paragone.models.torch")
+    monkeypatch.setattr(plugins, "NOTICES", [])
+    before = [value() for value, _ in plugins.SWITCHES.values()]
+    file = tmp_path / "setting.py"
+    file.write_text(f"import logging, os, torch\n{line}\n")
+    plugins._imported(file)
+    assert [value() for value, _ in plugins.SWITCHES.values()] == before
+    (notice,) = plugins.NOTICES
+    assert notice.startswith(f"{file}: sets {SWITCHES[line]}")
+
+
+def test_what_cannot_be_set_back_and_an_end_of_the_program_are_errors_of_the_file(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PARAGONE_PLUGINS", str(tmp_path))
+    file = tmp_path / "models/ending.py"
+    write_files(tmp_path, {"models/ending.py": "import sys\nsys.exit(2)\n"})
+    with refusing(f"{file}, line 2: SystemExit: 2", "__main__"), plugins.explaining():
+        plugins._imported(file)
+    values = iter("ab")
+    monkeypatch.setitem(plugins.SWITCHES, "a switch", (lambda: next(values), int))
+    with refusing(f"{file}: sets a switch to b, which cannot be undone"), plugins.unchanged(file):
+        pass

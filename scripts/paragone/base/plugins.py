@@ -7,17 +7,25 @@ adds to a table of the project's file. Standard library only: the Snakefile impo
 
 import importlib
 import importlib.util
+import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from paragone.base.errors import Unavailable, UserError, of_plugin, says_memory_is_full
+from paragone.base.errors import (
+    Unavailable,
+    UserError,
+    first_line,
+    of_plugin,
+    says_memory_is_full,
+)
 from paragone.base.plugin_folders import PACKAGES, VARIABLE, folders
+from paragone.base.processes import tunes
 
 LIBRARY = Path(__file__).parents[1]
 # Files that both have: the table in them, to which a plugin's adds.
@@ -31,6 +39,21 @@ TABLES = {
     "engines/reference.py": "RULES",
 }
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
+SEED = "the seed, so that what is drawn then is the same in each repeat,"
+# Global switches: what returns the value of each, and what sets it. A framework's module of models adds its.
+SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "the working directory": (os.getcwd, os.chdir),
+    "the level of logging": (lambda: logging.root.level, logging.root.setLevel),
+    "logging.disable": (lambda: logging.root.manager.disable, logging.disable),
+    "variables": (
+        lambda: {name: value for name, value in os.environ.items() if tunes(name)},
+        lambda old: (
+            [os.environ.pop(name) for name in os.environ if tunes(name)] + [os.environ.update(old)]
+        ),
+    ),
+}
+# What files of plugins did to this process, for the report of the parity gate.
+NOTICES: list[str] = []
 # The file of each entry that a plugin has added to a table of this process.
 _ORIGINS: dict[tuple[str, str], Path] = {}
 
@@ -222,12 +245,18 @@ def _text(file: Path, _: int) -> str:
 def explaining() -> Iterator[None]:
     """Raise an error of the block that comes out of a plugin as a `UserError` with file and line.
 
-    Out-of-memory errors and errors of the file system are raised unchanged: they become a run's status, or a
-    message of their own.
+    So is an end of the program. Out-of-memory errors and errors of the file system are raised unchanged: they
+    become a run's status, or a message of their own.
     """
     try:
         yield
     except (UserError, Unavailable, MemoryError, OSError):
+        raise
+    except SystemExit as error:
+        if message := of_plugin(error):
+            raise UserError(
+                f"{message}: it would end this program; execute it under `if __name__ == '__main__':`"
+            ) from None
         raise
     except SyntaxError as error:
         if any(str(folder) in str(error.filename) for folder in folders()):
@@ -242,6 +271,29 @@ def explaining() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def unchanged(file: Path | None) -> Iterator[None]:
+    """Set back what a plugin's file changes of this process in the block, with a notice.
+
+    Raises `UserError` for what cannot be set back, as it may decide how fast others are.
+    """
+    before = {name: value() for name, (value, _) in SWITCHES.items()}
+    yield
+    for name, old in before.items():
+        value, restore = SWITCHES[name]
+        if file is None or (new := value()) == old:
+            continue
+        shown = dict(new.items() - old.items()) if isinstance(new, dict) else new
+        notice = f"{file}: sets {name} to {shown}"
+        try:
+            restore(old)
+        except Exception as error:
+            reason = first_line(error)
+            raise UserError(f"{notice}, which cannot be undone ({reason}); remove it") from None
+        if (notice := f"{notice}; set back") not in NOTICES:
+            NOTICES.append(notice)
+
+
 def _imported(file: Path) -> Any:
     """The module of a file that has a namesake in the project, under a name of its own."""
     name = "plugin" + re.sub(r"\W", "_", str(file.with_suffix("")))
@@ -251,7 +303,7 @@ def _imported(file: Path) -> Any:
             raise UserError(f"{file}: not a Python file")
         sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
-            with explaining():
+            with explaining(), unchanged(file):
                 spec.loader.exec_module(sys.modules[name])
         except BaseException:
             del sys.modules[name]

@@ -278,4 +278,8 @@ def _backward_of_sum(_: None, cotangents: jax.Array) -> tuple[jax.Array, jax.Arr
 
 _with_gradient.defvjp(_forward_of_sum, _backward_of_sum)
 
+plugins.SWITCHES |= {
+    name: (lambda name=name: jax.config.values[name], partial(jax.config.update, name))
+    for name in jax.config.values
+}
 MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend("models/jax.py", {"mlp": mlp})

@@ -171,4 +171,23 @@ def set_seed(model: keras.Layer, seed: int) -> None:
             generator.state.assign([seed, index + 2**16 * further])
 
 
+_threading, _keras = tf.config.threading, keras.config
+plugins.SWITCHES |= {
+    "run_functions_eagerly": (tf.config.functions_run_eagerly, tf.config.run_functions_eagerly),
+    "floatx": (_keras.floatx, _keras.set_floatx),
+    "the dtype policy": (lambda: _keras.dtype_policy().name, _keras.set_dtype_policy),
+    "image_data_format": (_keras.image_data_format, _keras.set_image_data_format),
+    "the JIT compiler": (
+        lambda: tf.config.optimizer.get_jit() == "autoclustering",
+        tf.config.optimizer.set_jit,
+    ),
+    "threads of an operation": (
+        _threading.get_intra_op_parallelism_threads,
+        _threading.set_intra_op_parallelism_threads,
+    ),
+    "threads of operations": (
+        _threading.get_inter_op_parallelism_threads,
+        _threading.set_inter_op_parallelism_threads,
+    ),
+}
 MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend("models/tensorflow.py", {"mlp": mlp})

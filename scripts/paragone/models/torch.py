@@ -8,6 +8,7 @@ to logits. Layers are registered in forward order, which `canonical_entries` rel
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -219,4 +220,33 @@ def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
     return {name: values.numpy() for name, values in floats.items()}, notices
 
 
+def _default_device() -> torch.device | None:
+    """Return the default device that is set; PyTorch's own function fails once it was set back."""
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return context and context.device
+
+
+plugins.SWITCHES |= {
+    "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "the default device": (_default_device, torch.set_default_device),
+    "the number of threads": (torch.get_num_threads, torch.set_num_threads),
+    "interop threads": (torch.get_num_interop_threads, torch.set_num_interop_threads),
+    "gradient mode": (torch.is_grad_enabled, torch.set_grad_enabled),
+    "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    "deterministic algorithms": (
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+    "float32_matmul_precision": (
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
+    plugins.SEED: (torch.initial_seed, torch.manual_seed),
+} | {
+    f"cudnn.{name}": (
+        partial(getattr, torch.backends.cudnn, name),
+        partial(setattr, torch.backends.cudnn, name),
+    )
+    for name in ("benchmark", "deterministic", "enabled")
+}
 MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend("models/torch.py", {"mlp": mlp})

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from paragone import data, engines
+from paragone.base import plugins
 from paragone.base.atomic_files import writing
 from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.engines import REFERENCE
@@ -217,7 +218,9 @@ class _Subject:
             "evaluation": _metrics(record, "test"),
             "resumed": np.max([*largest(resumed).values()]),
             "keeps_unbiased": np.array(probe.unbiased),
-            "notices": np.array([*self.notices, *_unlearned(probe, self.start)], np.str_),
+            "notices": np.array(
+                [*plugins.NOTICES, *self.notices, *_unlearned(probe, self.start)], np.str_
+            ),
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
             **{f"weights/{name}": values for name, values in moved.items()},
         }

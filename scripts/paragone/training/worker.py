@@ -1,5 +1,6 @@
 """What a worker does before and after its work: it joins the others, and reports what it has used."""
 
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,14 +86,15 @@ def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Pro
 def blaming_own_model(spec: Spec) -> Iterator[None]:
     """Name the plugin's file whose model a framework fails to train, if that is why the block fails.
 
-    With several workers one may fail because another has, so that nothing is named. The author of the model
-    finds the traceback in a file.
+    Nothing is named where the connection to another worker is lost. The author of the model finds the
+    traceback in a file.
     """
     try:
         yield
     except Exception as error:
         file = origin("MODELS", spec.workload.model_name)
-        if as_user_error(error) or spec.workers > 1 or not _in_engine(error) or file is None:
+        is_lost = spec.workers > 1 and re.search("onnect|peer|socket|timed out", str(error))
+        if as_user_error(error) or is_lost or not _in_engine(error) or file is None:
             raise
         where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
         raise UserError(
@@ -107,4 +109,4 @@ def _in_engine(error: Exception) -> bool:
     packages = [
         file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
     ]
-    return "engines" in packages and packages[-1] in ("engines", "models")
+    return "engines" in packages and packages[-1] in ("engines", "models", "tasks")

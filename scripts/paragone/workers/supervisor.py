@@ -30,6 +30,9 @@ from paragone.base.processes import environment
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown
 _LABEL = re.compile(r"(\d+): ?(.*)", re.DOTALL)  # of srun --label
+# What the project prints of a run, and what begins a traceback: they may repeat.
+_REPEATING = re.compile(r"\[[a-z][a-z0-9-]*[ .][a-z]|Traceback |error: ")
+_NUMBERS = re.compile(r"[-+.e\d]*\d[-+.e\d]*")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -69,15 +72,30 @@ class Child:
             thread.join(timeout=GRACE)  # a helper that it left behind may hold the pipe
 
     def _relay(self, source: BinaryIO, target: TextIO) -> None:
+        # A model that prints, or warns, in each step says it once.
+        seen: set[tuple[int | None, str]] = set()
+        is_new, left_out = True, 0
         for raw in source:
             rank, line = self.rank, raw.decode(errors="replace")
             if rank is None and (labelled := _LABEL.fullmatch(line)):
                 rank, line = int(labelled[1]), labelled[2]
             self.tails.setdefault(rank, deque(maxlen=TAIL)).append(line.rstrip("\n"))
+            if not line[:1].isspace():  # what is indented belongs to the line before it
+                key = rank, _NUMBERS.sub("0", line)
+                is_new = key not in seen or bool(_REPEATING.match(line))
+                seen.add(key)
+            if not is_new:
+                left_out += 1
+                continue
             prefix = f"[rank {rank}] " if self.prefixed and rank is not None else ""
             # Go on even if nobody reads: the worker would block on a full pipe.
             with suppress(OSError), _printing:
                 print(f"{prefix}{line}", end="", file=target, flush=True)
+        if left_out:
+            with suppress(OSError), _printing:
+                print(
+                    f"left out: {left_out} lines that repeat others, but for numbers", file=target
+                )
 
 
 def run(line: list[str], ranks: int, **options: Any) -> Child | None:
