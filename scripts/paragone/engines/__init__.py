@@ -206,8 +206,8 @@ def begin(
     if spec.workload.start:
         path = checked(spec.workload.start)
         arrays, notices = engine.read_start(path)
-        fresh, others = placed(fresh, arrays, path)
-        notices = [*notices, *others]
+        fresh, beside = placed(fresh, arrays, path)
+        notices = [*notices, *beside]
     weights, initializer = starting(fresh, spec, pretrained)
     engine.set_weights(weights)
     return weights, initializer, notices

@@ -200,9 +200,9 @@ def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
         else:
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        if found := re.search(r"GLOBAL ([\w.]+)", str(error)):
+        if match := re.search(r"GLOBAL ([\w.]+)", str(error)):
             raise UserError(
-                f"{path}: holds a {found[1]}, and nothing but arrays is read, as all else may execute code; "
+                f"{path}: holds a {match[1]}, and nothing but arrays is read, as all else may execute code; "
                 "save the state dict alone: torch.save(model.state_dict(), file)"
             ) from None
         raise damaged(path, error) from None
@@ -213,9 +213,9 @@ def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
             buffer.copy_(arrays.pop(name))
     first = {weight: name for name, weight in module.named_parameters()}
     for name, weight in module.named_parameters(remove_duplicate=False):
-        one = first[weight]  # of a weight that two layers share
-        if name in arrays and arrays.get(one, arrays[name]).equal(arrays[name]):
-            arrays[one] = arrays.pop(name)
+        shared = first[weight]  # of a weight that two layers share
+        if name in arrays and arrays.get(shared, arrays[name]).equal(arrays[name]):
+            arrays[shared] = arrays.pop(name)
     floats = {name: v.float() if v.is_floating_point() else v for name, v in arrays.items()}
     return {name: values.numpy() for name, values in floats.items()}, notices
 
