@@ -37,7 +37,7 @@ PLAIN = {"tensorflow": "mirrored", "jax": "spmd"}
 STATE_DICTS = (".pt", ".pth", ".bin", ".ckpt")
 STARTS = {
     "torch": (".safetensors", *STATE_DICTS),
-    "tensorflow": (".safetensors", ".weights.h5"),
+    "tensorflow": (".weights.h5",),
     "jax": (".safetensors", ".msgpack"),
 }
 

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -17,7 +17,7 @@ from paragone.config.engines import check_backend
 from paragone.config.run_spec import Initializer, Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.models.start import checked, placed
+from paragone.models.start import bare, checked, placed
 from paragone.models.weights import Pretrained, Weights, starting
 
 __path__ = plugins.extended(__path__, "engines")
@@ -114,8 +114,8 @@ class Reports(Protocol):
         """Switch off dropout for good, before the first step; return whether there was any."""
         return False
 
-    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
-        """Return the arrays of a file by the framework's own names, and notices; see `Start`.
+    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
+        """Return the arrays of a file by the names of the model's, `names`, and notices; see `Start`.
 
         Raises `UserError` for a file that cannot be read, or has none of the model's arrays.
         """
@@ -205,7 +205,7 @@ def begin(
     fresh, notices = engine.weights(), []
     if spec.workload.start:
         path = checked(spec.workload.start)
-        arrays, notices = engine.read_start(path)
+        arrays, notices = engine.read_start(path, [*map(bare, fresh)])
         fresh, beside = placed(fresh, arrays, path)
         notices = [*notices, *beside]
     weights, initializer = starting(fresh, spec, pretrained)

@@ -7,7 +7,7 @@ program computes the same as the program on one device, so that batch norm sees 
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from paragone.models.jax import (
     Squares,
     compute_in,
     entries,
+    read_start,
     require_names,
     weighted,
 )
@@ -327,6 +328,9 @@ class Jax(Reports):
         return {
             name: layout.canonical(variable[...]) for name, variable, layout in entries(self._model)
         }
+
+    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
+        return read_start(path, names)
 
     def set_weights(self, weights: Weights) -> None:
         for name, variable, layout in entries(self._model):

@@ -9,7 +9,7 @@ over replicas; of the "first"). It uses one CPU and has neither checkpoints nor 
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +230,7 @@ class Reference:
     def weights(self) -> Weights:
         return export(self.entries())
 
-    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
+    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         return read_start(path, self.model)
 
     def entries(self) -> Entries:

@@ -1,7 +1,7 @@
 """PyTorch, eager, on one device (CPU or CUDA): the engine and its feeds."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -353,7 +353,7 @@ class Torch(Reports):
         load_weights(self.entries(), weights, self.shard_like)
         self.end_of_step()
 
-    def read_start(self, path: Path) -> tuple[Weights, list[str]]:
+    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         return read_start(path, self.model)
 
     def updates(self) -> int:

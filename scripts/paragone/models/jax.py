@@ -6,20 +6,23 @@ are assigned in forward order, which `entries` relies on.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
+from flax import nnx, serialization, traverse_util
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import MODEL, Initializer
+from paragone.models.start import damaged, read_safetensors, unwrapped
+from paragone.models.weights import Weights
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -277,6 +280,23 @@ def _backward_of_sum(_: None, cotangents: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 _with_gradient.defvjp(_forward_of_sum, _backward_of_sum)
+
+
+def read_start(path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
+    """Return the arrays of a file by a model's `names`, and notices. Raises `UserError` as `unwrapped` does.
+
+    The collections `params` and `batch_stats` of linen are no part of a name.
+    """
+    if path.suffix == ".safetensors":
+        return unwrapped(read_safetensors(path), path, names)
+    try:
+        flat = traverse_util.flatten_dict(serialization.msgpack_restore(path.read_bytes()))
+    except Exception as error:
+        raise damaged(path, error) from None
+    keys = {key: key[key[0] in ("params", "batch_stats") :] for key in flat}
+    arrays = {".".join(map(str, keys[key])): values for key, values in flat.items()}
+    return unwrapped(arrays, path, names)
+
 
 plugins.SWITCHES |= {
     name: (lambda name=name: jax.config.values[name], partial(jax.config.update, name))

@@ -70,12 +70,17 @@ def _arrays(content: Any) -> dict[str, Any]:
     return {str(name): value for name, value in pairs if hasattr(value, "shape")}
 
 
+def bare(name: str) -> str:
+    """Return the framework's own name of an array."""
+    return name.removesuffix(FROZEN).removesuffix(BUFFER)
+
+
 def placed(fresh: Weights, arrays: Weights, path: Path) -> tuple[Weights, list[str]]:
     """Return a model's weights with the arrays of a file in their place, and notices on the others.
 
     `fresh`: those of the framework. Raises `UserError` for shapes that differ, and for whole numbers.
     """
-    names = {name.removesuffix(FROZEN).removesuffix(BUFFER): name for name in fresh}
+    names = {bare(name): name for name in fresh}
     common = [name for name in names if name in arrays]
     for name in common:
         here, there = fresh[names[name]], arrays[name]
