@@ -6,7 +6,7 @@ Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from paragone.models.tensorflow import (
     buffers_of,
     dropout_off,
     entries_by,
+    read_start,
     require_names,
     set_seed,
 )
@@ -351,6 +352,9 @@ class TensorFlow(Reports):
 
     def weights(self) -> Weights:
         return {name: variable.numpy().reshape(shape) for name, variable, shape in self._entries()}
+
+    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
+        return read_start(path, self._model)
 
     def set_weights(self, weights: Weights) -> None:
         for name, variable, _ in self._entries():

@@ -5,14 +5,20 @@ of the workload's `model` block, and returns a model from (batch, height, width,
 """
 
 import math
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import h5py
+import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import MODEL, Initializer
-from paragone.models.weights import BUFFER, FROZEN
+from paragone.models.start import bare, damaged, unwrapped
+from paragone.models.weights import BUFFER, FROZEN, Weights
 
 layers = keras.layers
 
@@ -169,6 +175,39 @@ def set_seed(model: keras.Layer, seed: int) -> None:
     for index, layer in enumerate([*ordered, *rest]):
         for further, generator in enumerate(layer._seed_generators):
             generator.state.assign([seed, index + 2**16 * further])
+
+
+def read_start(path: Path, model: keras.Model) -> tuple[Weights, list[str]]:
+    """Return the arrays of a weights file of Keras as `native_entries` names them, and notices.
+
+    The file names arrays by their place in a model. One that the model itself writes, with the number of each
+    variable as its value, says which place is whose. Raises `UserError` as `unwrapped` does.
+    """
+    kept = model.get_weights()
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder, "own.weights.h5")
+        model.set_weights([np.full_like(values, number) for number, values in enumerate(kept)])
+        model.save_weights(own)
+        model.set_weights(kept)
+        numbers = {place: int(values.flat[0]) for place, values in _arrays_in(own).items()}
+    named = {id(variable): bare(name) for name, variable, _ in native_entries(model)}
+    variables = {place: id(model.weights[number]) for place, number in numbers.items()}
+    names = {place: named[variable] for place, variable in variables.items() if variable in named}
+    try:
+        content = _arrays_in(path)
+    except Exception as error:
+        raise damaged(path, error) from None
+    arrays, notices = unwrapped(content, path, names)
+    return {names.get(place, place): values for place, values in arrays.items()}, notices
+
+
+def _arrays_in(path: Path) -> Weights:
+    arrays: Weights = {}
+    with h5py.File(path) as file:
+        file.visititems(
+            lambda name, node: arrays.update({name: node[()]} if hasattr(node, "dtype") else {})
+        )
+    return arrays
 
 
 _threading, _keras = tf.config.threading, keras.config
