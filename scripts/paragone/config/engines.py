@@ -34,9 +34,8 @@ REFERENCE = "reference"  # the name of what the parity gate compares with
 PLAIN = {"tensorflow": "mirrored", "jax": "spmd"}
 
 # How the names of files with initial weights end, which engines of a framework read.
-STATE_DICTS = (".pt", ".pth", ".bin", ".ckpt")
 STARTS = {
-    "torch": (".safetensors", *STATE_DICTS),
+    "torch": (".safetensors", ".pt", ".pth", ".bin", ".ckpt"),
     "tensorflow": (".weights.h5",),
     "jax": (".safetensors", ".msgpack"),
 }
@@ -270,8 +269,8 @@ def check_workload(spec: Spec, where: str) -> None:
     framework = framework_of(backend.engine)
     if workload.start and not workload.start.file.endswith(STARTS.get(framework, ("",))):
         raise UserError(
-            f"workloads.{workload.name}.start.file: backend {backend.name} starts from files that end with "
-            f"{', '.join(STARTS[framework])}; name one of its own framework, or convert {workload.start.file}"
+            f"workloads.{workload.name}.start.file: {backend.name} starts from files that end with "
+            f"{', '.join(STARTS[framework])}; convert {workload.start.file} to one of them"
         )
     if workload.augmentation and backend.feed == RESIDENT:
         raise UserError(

@@ -253,9 +253,7 @@ def _with_digest(start: Start, where: str) -> Start:
     return replace(start, sha256=digest)
 
 
-@cache
-def _digest_of(path: Path, *_: int) -> str:
-    return sha256(path)
+_digest_of = cache(lambda path, *_: sha256(path))
 
 
 def _overridden(*blocks: WorkloadBlock | Experiment | MatrixRow) -> dict[str, Any]:

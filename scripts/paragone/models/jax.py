@@ -17,11 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx, serialization, traverse_util
+from safetensors.numpy import load_file
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import MODEL, Initializer
-from paragone.models.start import damaged, read_safetensors, unwrapped
+from paragone.models.start import damaged, unwrapped
 from paragone.models.weights import Weights
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
@@ -287,10 +288,12 @@ def read_start(path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
 
     The collections `params` and `batch_stats` of linen are no part of a name.
     """
-    if path.suffix == ".safetensors":
-        return unwrapped(read_safetensors(path), path, names)
     try:
+        if path.suffix == ".safetensors":
+            return unwrapped(load_file(path), path, names)
         flat = traverse_util.flatten_dict(serialization.msgpack_restore(path.read_bytes()))
+    except UserError:
+        raise
     except Exception as error:
         raise damaged(path, error) from None
     keys = {key: key[key[0] in ("params", "batch_stats") :] for key in flat}

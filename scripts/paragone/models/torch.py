@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from torch.nn.parameter import is_lazy
 
@@ -187,13 +188,10 @@ def load_weights(
 
 @torch.no_grad()
 def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
-    """Return the arrays of a file as `native_entries` names them, and notices.
+    """Return the arrays of a file as `native_entries` names them, and notices. Raises `UserError`.
 
-    Buffers of whole numbers, such as an order that the model has drawn, are copied to the module. Raises
-    `UserError` for a file that holds something else than arrays.
+    Buffers of whole numbers, such as an order that the model has drawn, are copied to the module.
     """
-    from safetensors.torch import load_file
-
     try:
         if path.suffix == ".safetensors":
             content = load_file(path)
@@ -237,16 +235,10 @@ plugins.SWITCHES |= {
         torch.are_deterministic_algorithms_enabled,
         torch.use_deterministic_algorithms,
     ),
-    "float32_matmul_precision": (
-        torch.get_float32_matmul_precision,
-        torch.set_float32_matmul_precision,
-    ),
+    "matrix products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     plugins.SEED: (torch.initial_seed, torch.manual_seed),
-} | {
-    f"cudnn.{name}": (
-        partial(getattr, torch.backends.cudnn, name),
-        partial(setattr, torch.backends.cudnn, name),
-    )
-    for name in ("benchmark", "deterministic", "enabled")
 }
+for _name in ("benchmark", "deterministic", "enabled"):
+    _pair = (partial(of, torch.backends.cudnn, _name) for of in (getattr, setattr))
+    plugins.SWITCHES[f"cudnn.{_name}"] = (next(_pair), next(_pair))
 MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend("models/torch.py", {"mlp": mlp})
