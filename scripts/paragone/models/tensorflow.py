@@ -185,14 +185,14 @@ def read_start(path: Path, model: keras.Model) -> tuple[Weights, list[str]]:
     """
     kept = model.get_weights()
     with tempfile.TemporaryDirectory() as folder:
-        own = Path(folder, "own.weights.h5")
+        written = Path(folder, "own.weights.h5")
         model.set_weights([np.full_like(values, number) for number, values in enumerate(kept)])
-        model.save_weights(own)
+        model.save_weights(written)
         model.set_weights(kept)
-        numbers = {place: int(values.flat[0]) for place, values in _arrays_in(own).items()}
-    named = {id(variable): bare(name) for name, variable, _ in native_entries(model)}
+        numbers = {place: int(values.flat[0]) for place, values in _arrays_in(written).items()}
+    of_variable = {id(variable): bare(name) for name, variable, _ in native_entries(model)}
     variables = {place: id(model.weights[number]) for place, number in numbers.items()}
-    names = {place: named[variable] for place, variable in variables.items() if variable in named}
+    names = {p: of_variable[v] for p, v in variables.items() if v in of_variable}
     try:
         content = _arrays_in(path)
     except Exception as error:

@@ -26,7 +26,7 @@ _TRAINING = (
 _ANALYSIS = "base tasks config records analysis ../collect.py"
 # Rooms of scripts/paragone/ and files in them, by group.
 GROUPS = {
-    "data": f"{_SPECIFICATION} config/datasets.py data models/__init__.py models/weights.py "
+    "data": f"{_SPECIFICATION} config/datasets.py data models/__init__.py models/start.py models/weights.py "
     "models/tensorflow.py ../fetch.py ../serialize.py",
     "training": _TRAINING,
     "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
