@@ -94,6 +94,9 @@ BOTH = {
     "inputs": {"train": "x", "test": "xt"},
     "labels": {"train": "y", "test": "yt"},
 }
+CSV = {"form": "table", "path": "mine.csv", "held_out": 0.5, "length": 8}
+TEXTS = "text,label\n" + "".join(f"a word {n},{'xy'[n % 2]}\n" for n in range(10))
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 LABELS = RANDOM.permutation(np.arange(50) % 5)
 
 
@@ -120,3 +123,22 @@ def pictures(root: Path, colors: dict[str, tuple], count: int = 10) -> None:
         (root / name).mkdir(parents=True)
         for number in range(count):
             Image.new("RGB", (20 + number, 16), color).save(root / name / f"{number}.png")
+
+
+def table(content: str | bytes, name: str = "mine.csv", **options: object) -> dict:
+    """The block of a table with this content."""
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return CSV | {"path": name} | options
+
+
+def treated(manifest: dict) -> dict[str, int]:
+    """Return how often each thing was converted or left out, by the first three words of the summary."""
+    return {" ".join(key.split()[:3]): n for key, n in manifest["summary"]["treated"].items()}
+
+
+def examples_of(manifest: dict) -> int:
+    return sum(map(sum, manifest["summary"]["examples"].values()))
+
+
+def notices(manifest: dict) -> str:
+    return "; ".join(manifest["summary"]["notices"])

@@ -1,4 +1,4 @@
-"""What people's files really contain is handled, or refused by a message that names file, place, remedy."""
+"""What people's folders and arrays contain is handled, or refused with file, place and remedy."""
 
 import gzip
 import os
@@ -7,35 +7,35 @@ import unicodedata
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from data_programs import (
     BOTH,
+    CSV,
     DIGITS,
     LABELS,
+    LFS,
     NPZ,
     RANDOM,
+    examples_of,
     made,
+    notices,
     pictures,
     serialize,
+    table,
+    treated,
     wrong,
 )
 from made_images import make_images
-from PIL import Image
-from pyarrow import parquet
-from workspace import make_spec, refusing
+from PIL import Image, PngImagePlugin
+from workspace import make_spec
 
 from paragone.base.errors import UserError
-from paragone.data.words import split
 from paragone.models import check_shape
 from paragone.training.observe import fitted
 
 pytestmark = pytest.mark.usefixtures("here")
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (12, 20, 3)).astype(np.uint8))
 PNG = {"form": "folder", "path": "set", "size": 8, "held_out": 0.2}
-CSV = {"form": "table", "path": "mine.csv", "held_out": 0.5, "length": 8}
-LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-TEXTS = "text,label\n" + "".join(f"a word {n},{'xy'[n % 2]}\n" for n in range(10))
 
 
 def folder(image: Image.Image | bytes, name: str = "odd.png", **options: object) -> Path:
@@ -49,44 +49,12 @@ def folder(image: Image.Image | bytes, name: str = "odd.png", **options: object)
     return path
 
 
-def table(content: str | bytes, name: str = "mine.csv", **options: object) -> dict:
-    """The block of a table with this content."""
-    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return CSV | {"path": name} | options
-
-
 def arrays(inputs: np.ndarray = DIGITS, labels: np.ndarray = LABELS, **options: object) -> dict:
     """The block of these arrays."""
     np.savez("mine.npz", inputs=inputs, labels=labels)
     return NPZ | options
 
 
-def treated(manifest: dict) -> dict[str, int]:
-    """Return how often each thing was converted or left out, by the first three words of the summary."""
-    return {" ".join(key.split()[:3]): n for key, n in manifest["summary"]["treated"].items()}
-
-
-def examples_of(manifest: dict) -> int:
-    return sum(map(sum, manifest["summary"]["examples"].values()))
-
-
-def notices(manifest: dict) -> str:
-    return "; ".join(manifest["summary"]["notices"])
-
-
-REFUSED_TABLES = [
-    (TEXTS + '"never closed,x\n', "mine.csv: line 12", "`quoting: false`"),
-    (TEXTS + ",x\n", "row 11", "'text'"),
-    ('text,label\na,x\nb," "\n', "row 2", "'label'"),
-    (TEXTS + "one, two,x\n", "row 11 has 3 fields", "`quoting`"),
-    ("text,kind\na,x\n", "no column 'label'", "text, kind"),
-    ("text,label,text\na,x,b\n", "2 columns 'text'"),
-    ("text, Label\na,x\n", "as it is there, ' Label'"),
-    (b"PK\3\4", "Excel"),
-    (b"\x28\xb5\x2f\xfd", "unpack it"),
-    (LFS, "git lfs pull"),
-    (b"<!doctype html>", "web page"),
-]
 REFUSED_ARRAYS = [
     (DIGITS.astype(object), LABELS, "holds Python objects"),
     (DIGITS.astype(complex), LABELS, "complex128"),
@@ -101,11 +69,6 @@ REFUSED_ARRAYS = [
 ]
 
 
-def test_tables_that_are_refused():
-    for content, *words in REFUSED_TABLES:
-        wrong(table(content), *words)
-
-
 def test_arrays_that_are_refused():
     for inputs, labels, *words in REFUSED_ARRAYS:
         wrong(arrays(inputs, labels), *words)
@@ -114,29 +77,6 @@ def test_arrays_that_are_refused():
         inputs = DIGITS.astype(kind)
         inputs[37, 1, 2] = value
         wrong(arrays(inputs), "inputs of mine.npz: row 37", "not finite")
-
-
-def test_number_columns():
-    rows = "".join(f"{n},{n * n},{'xy'[n % 2]},{n / 4}\n" for n in range(10))
-    prices = f"n,square,letter,price\n{rows}"
-    rows = "".join(f"{n},{n * n},{n % 2},{int(n > 3)}\n" for n in range(10))
-    flags = f"n,square,odd,large\n{rows}"
-
-    def of(content: str, **labels: object) -> dict:
-        given = table(content, columns=["square", "n"], **labels)
-        return {key: value for key, value in given.items() if key != "length"}
-
-    assert made(of(prices, label="letter"))[0].class_names == ("x", "y")
-    dataset, _ = made(of(prices, targets=["price"]))
-    assert np.array_equal(dataset.test_labels[:, 0], dataset.test_inputs[:, 1] / 4)
-    assert np.array_equal(dataset.test_inputs[:, 0], dataset.test_inputs[:, 1] ** 2)
-    dataset, _ = made(of(flags, indicators=["odd", "large"]))
-    assert dataset.class_names == ("odd", "large")
-    assert np.array_equal(dataset.test_labels[:, 1], dataset.test_inputs[:, 1] > 3)
-    wrong(of(flags, indicators=["n", "large"]), "n, large of", "other values")
-    for cell in ("eleven", "inf", "1e300"):
-        row = of(f"{prices}{cell},1,x,2\n", targets=["price"])
-        wrong(row, f"row 11 has '{cell}' in column 'n'")
 
 
 def test_modes():
@@ -169,6 +109,13 @@ def test_orientation():
     assert treated(manifest) == {"images turned upright,": 1}
     uneven = [image for image in dataset.train_inputs if image[1, 4, 0] != image[6, 4, 0]]
     assert all(image[1, 4, 0] < 50 < image[6, 4, 0] for image in uneven)
+    text = PngImagePlugin.PngInfo()  # beside pixels that are whole
+    text.add_text("settings", "x" * 3_000_000, zip=True)
+    NOISE.save("set/b/text.png", pnginfo=text, icc_profile=bytes(2_000_000))
+    for orientation in (0, 1, 9):
+        exif[0x0112] = orientation
+        half.save(f"set/b/odd{orientation}.jpg", exif=exif)
+    assert treated(made(PNG)[1]) == {"images turned upright,": 1}
 
 
 def test_deep_and_large_images():
@@ -268,79 +215,6 @@ def test_links():
     assert summary["examples"] == {"train": [18, 14], "test": [2, 6]}
 
 
-def test_marks():
-    rows = ["text\tlabel", '"so it begins\ta', *(f"plain {n}\tb" for n in range(8)), '"ends\ta']
-    _, manifest = made(table("\n".join(rows) + "\n", "mine.tsv"))
-    assert examples_of(manifest) == 10
-    quoted = "text,label\n" + '"a, b",x\n"a ""b""",y\n' * 5
-    assert made(table(quoted, words=9))[0].vocabulary == 3 + 2
-    wrong(table('"text"\t"label"\n"a"\t"x"\n', "b.tsv"), "`quoting: true`")
-
-
-def test_delimiters():
-    text = TEXTS.replace(",", ";")
-    wrong(table(text), '`delimiter: ";"`')
-    wrong(table(text.replace(";", "\t")), r'`delimiter: "\t"`')
-    for first, options in (("", {"delimiter": ";"}), ("sep=;\r\n", {}), ('"sep=;"\n', {})):
-        assert len(made(table(first + text, **options))[0].train_labels) == 5
-
-
-def test_encodings():
-    text = TEXTS.replace("word", "mot d\u2019été")
-    found = []
-    for code in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"):
-        options = {"encoding": code} if code == "cp1252" else {}
-        found.append(made(table(text.encode(code), **options))[0].train_inputs)
-    assert all(np.array_equal(found[0], other) for other in found[1:])
-    wrong(table(text.encode("cp1252")), "line 2 is not text in utf-8", "`encoding: cp1252`")
-    wrong(table(text.encode("utf-16-be")), "is not text in utf-8")
-
-
-def test_lines():
-    for end in ("\r", "\r\n"):
-        _, manifest = made(table((TEXTS + '\n"two\nlines",x\n').replace("\n", end)))
-        assert treated(manifest) == {"empty lines, not": 1, "texts of several": 1}
-
-
-def test_plain_text():
-    long = "w " * 300_000
-    _, manifest = made(table(f"text,label\nNA,null\nnull,007\n007,null\n{long},007\n"))
-    assert manifest["class_names"] == ["007", "null"]
-    assert treated(manifest) == {"texts longer than": 1}
-
-
-def test_packed():
-    plain, whole = made(table(TEXTS))[0].train_inputs, gzip.compress(TEXTS.encode())
-    for content, name in ((whole, "m.csv.gz"), (whole, "packed.csv"), (TEXTS, "unpacked.csv.gz")):
-        assert np.array_equal(plain, made(table(content, name))[0].train_inputs)
-    wrong(table(whole[:-9], "n.csv.gz"), "cannot be read")
-
-
-def test_of_parquet():
-    columns = {"text": [f"word {n}" for n in range(10)], "label": [n % 2 == 0 for n in range(10)]}
-    parquet.write_table(pa.table(columns), "mine.parquet")
-    block = CSV | {"path": "mine.parquet"}
-    assert made(block)[1]["class_names"] == ["false", "true"]
-    columns["text"][6] = None
-    parquet.write_table(pa.table(columns), "mine.parquet")
-    wrong(block, "row 7 has no 'text'")
-    columns["text"] = [[f"word {n}"] for n in range(10)]
-    parquet.write_table(pa.table(columns), "mine.parquet")
-    wrong(block, "'text' holds list<")
-    Path("parts").mkdir()
-    Path("mine.parquet").rename("parts/part-0.parquet")
-    wrong(block | {"path": "parts"}, "parts: is a folder; name one file")
-
-
-def test_scripts():
-    hindi, persian = "\u0928\u092e\u0938\u094d\u0924\u0947", "\u0645\u06cc\u200c\u0631\u0648\u0645"
-    for whole in (hindi, "cafe\u0301", "can't", "3.14", persian):
-        assert len(split(whole)) == 1, whole
-    assert split("Cafe\u0301 x") == split("caf\u00e9 X")
-    assert len(split("\u6211\u5f88\u597d")) == 3
-    assert split("-- \U0001f600 !") == []
-
-
 def test_no_archives():
     np.savez("whole.npz", inputs=DIGITS, labels=LABELS)
     np.save("one.npy", DIGITS)
@@ -363,6 +237,32 @@ def test_other_labels():
     assert texts[1]["class_names"] == numbers[1]["class_names"] == ["8", "9", "10", "11", "12"]
     assert np.array_equal(texts[0].train_labels, numbers[0].train_labels)
     assert "label -1 is a class" in notices(made(arrays(labels=LABELS - 1))[1])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_idx(pack):
+    """The published names, of either spelling; one pair of files; images of 8 bits, labels of 32."""
+    Path("set").mkdir()
+    images = RANDOM.integers(0, 256, (30, 7, 6), np.uint8)
+
+    def write(name: str, kind: int, values: np.ndarray) -> None:
+        header = bytes([0, 0, kind, values.ndim]) + np.array(values.shape, ">u4").tobytes()
+        Path("set", name).write_bytes(pack(header + values.tobytes()))
+
+    for split, rows in (("train", slice(20)), ("t10k", slice(20, 30))):
+        write(f"{split}-images-idx3-ubyte{'.gz' * (pack is not bytes)}", 8, images[rows])
+        write(f"{split}-labels.idx1-ubyte", 12, LABELS[rows].astype(">i4"))
+    block = {"form": "idx", "path": "set"}
+    dataset, _ = made(block)
+    assert np.array_equal(dataset.test_inputs[..., 0], images[20:])
+    assert np.array_equal(dataset.train_labels, LABELS[:20])
+    whole = {"inputs": "t10k-images-idx3-ubyte", "labels": "t10k-labels.idx1-ubyte"}
+    assert examples_of(made(block | whole | {"held_out": 0.2})[1]) == 10
+    write("letters-train-images-idx3-ubyte", 8, images)
+    wrong(block, "inputs: 2 files in set seem to be those of the train split")
+    wrong(block | {"inputs": {"train": "x", "test": "y"}}, "inputs: 0 files")
+    Path("set/t10k-labels.idx1-ubyte").write_bytes(pack(b"\0\0\x08\1\0\0\0\x0a1234"))
+    wrong(block | whole | {"held_out": 0.2}, "set/t10k-labels.idx1-ubyte: is no whole idx file")
 
 
 def test_positions():
@@ -450,7 +350,7 @@ def test_few():
 def test_notices():
     for train, test, *reasons in (
         ([1, 0] * 9 + [2], [0, 1, 3], "'2': no test example", "'3': no training example"),
-        (["cat ", "Cat", "dog"] * 6, ["dog", "Cat", "cat "], "'Cat', 'cat '"),
+        (["cat ", "Cat", "dog"] * 6, ["dog", "Cat", "cat "], "'Cat' (6), 'cat ' (6)"),
         ([0] * 6 + [1] * 6, [0, 1], "sorted by class"),
     ):
         x, xt = (RANDOM.random((len(labels), 3)) for labels in (train, test))
@@ -516,89 +416,3 @@ def test_arrays_that_cannot_be_read():
     wrong(NPZ | {"classes": [*"43210"]}, "another order, which is 0, 1, 2, 3, 4")
     wrong(NPZ | {"inputs": "x"}, "no array 'x'", "it has inputs, labels")
     wrong({"form": "arrays", "path": "mine.npz"}, "held_out: there is no test split")
-
-
-REVIEWS = """kind,text
-good,"A fine, fine day"
-bad,"It's a
-rainy day"
-good,fine
-bad,rain
-"""
-
-
-def test_table_of_texts():
-    """Words are counted over the training split alone; texts are padded at their beginning."""
-    Path("train.csv").write_text(REVIEWS)
-    Path("test.csv").write_text(REVIEWS.replace("fine", "novel"))
-    path = {"train": "train.csv", "test": "test.csv"}
-    dataset, _ = made({"form": "table", "path": path, "label": "kind", "length": 8, "words": 4})
-    # 1 starts a text, 2 is none of the four words, then: fine 3 times, a and day twice, it's once.
-    assert dataset.vocabulary == 7
-    assert dataset.class_names == ("bad", "good")
-    assert dataset.train_labels.tolist() == [1, 0, 1, 0]
-    assert dataset.train_inputs[0].tolist() == [0, 0, 0, 1, 4, 3, 3, 5]
-    assert dataset.train_inputs[1].tolist() == [0, 0, 0, 1, 6, 4, 2, 5]
-    assert dataset.test_inputs[0].tolist() == [0, 0, 0, 1, 4, 2, 2, 5]
-
-
-TEXT = "To be, or not to be: that\nis the question.\n" * 5
-BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
-
-
-@pytest.fixture
-def play(here) -> None:
-    """The text in the working directory."""
-    Path("play.txt").write_text(TEXT)
-
-
-def test_windows_of_characters_and_what_follows_them(play):
-    dataset, manifest = made(BLOCK)
-    characters = sorted({*TEXT})
-    tokens = np.array([characters.index(each) for each in TEXT])
-    cut = int(len(TEXT) * 0.9)
-    assert dataset.vocabulary == len(dataset.class_names) == len(characters)
-    assert dataset.class_names[:3] == ("'\\n'", "' '", ",")
-    for inputs, labels, part in (
-        (dataset.train_inputs, dataset.train_labels, tokens[:cut]),
-        (dataset.test_inputs, dataset.test_labels, tokens[cut:]),
-    ):
-        assert inputs.shape == labels.shape == (len(part) - 8, 8)
-        assert np.array_equal(inputs[[0, -1]], [part[:8], part[-9:-1]])
-        assert np.array_equal(labels[[0, -1]], [part[1:9], part[-8:]])
-    assert manifest["summary"]["examples"]["train"] == np.bincount(tokens[:cut]).tolist()
-
-
-def test_other_tokens(play):
-    words, _ = made(BLOCK | {"unit": "words", "length": 4}, name="words")
-    assert words.class_names == ("be", "is", "not", "or", "question", "that", "the", "to")
-    first = [words.class_names[token] for token in words.train_inputs[0, :4]]
-    assert first == ["to", "be", "or", "not"]
-    as_bytes, _ = made(BLOCK | {"unit": "bytes"}, name="as_bytes")
-    assert as_bytes.class_names[as_bytes.train_inputs[0, 0]] == f"{ord('T'):#04x}"
-    numbers = np.random.default_rng(0).integers(0, 300, 200)
-    np.save("own.npy", numbers)
-    numbers.astype(np.uint16).tofile("own.bin")
-    for number, file in enumerate(("own.npy", "own.bin")):
-        own, _ = made(BLOCK | {"unit": "tokens", "path": file}, name=f"own{number}")
-        assert own.vocabulary == numbers.max() + 1
-        assert np.array_equal(own.train_inputs[0], numbers[:8])
-
-
-def test_streams_that_cannot_be_read(here):
-    Path("play.txt").write_bytes("schön".encode("cp1252"))
-    wrong(BLOCK, "byte 3 is not UTF-8", "unit: bytes")
-    Path("page.txt").write_text("<!DOCTYPE html>")
-    wrong(BLOCK | {"path": "page.txt"}, "a web page", name="page")
-    np.save("own.npy", np.zeros((2, 3), int))
-    block = BLOCK | {"path": "own.npy", "unit": "tokens"}
-    wrong(block, "integers from 0 on along one axis", name="own")
-    np.arange(99, dtype=np.uint32).tofile("own.bin")
-    wrong(block | {"path": "own.bin"}, "as if tokens had 32 bits", name="wide")
-    np.savez("own.npz", np.zeros(99, int))
-    wrong(block | {"path": "own.npz"}, "tokens are a .npy file", name="npz")
-    Path("one.txt").write_text("aaaa")
-    wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
-    Path("short.txt").write_text(TEXT)
-    with refusing("datasets.mine.length: the test split has 22 tokens"):
-        made(BLOCK | {"path": "short.txt", "length": 22})

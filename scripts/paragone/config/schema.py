@@ -235,8 +235,22 @@ class Arrays(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has two of targets, indicators and ignored; leave one of them out")
 
 
+class Idx(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
+    """Files of idx, as those of MNIST, Fashion-MNIST, EMNIST and KMNIST, packed by gzip or not
+
+    path: folder of the files, relative to the working directory; or one for train, one for test
+    inputs: name of the file of images; or one for train, one for test; if absent, those with
+        `images` and with `train`, `t10k` or `test` in their names
+    labels: name of the file of labels; or one for train, one for test; if absent, likewise
+    """
+
+    path: Place
+    inputs: Text | OfSplit = ABSENT
+    labels: Text | OfSplit = ABSENT
+
+
 class TableFile(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
-    """Texts or numbers in a CSV, TSV or Parquet file
+    """Texts or numbers in a CSV, TSV, Parquet or JSON file
 
     path: file, relative to the working directory; or one for train, one for test
     text: the column of texts
@@ -292,7 +306,8 @@ class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     address: where the files of the edition `official` are published
     editions: edition -> file -> SHA-256; the first edition that is found is used
     mirror: its folder in a mirror; the data set's name if absent
-    unit: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits each
+    unit: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits
+        each, or with the header of llm.c
     length: tokens of a window
     """
 
@@ -312,6 +327,7 @@ class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
 
 # The keys of the project's forms; a plugin's may have any.
 FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": TableFile, "stream": Stream}
+FORMS["idx"] = Idx
 
 
 class ContestLengths(Closed):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps, PngImagePlugin, UnidentifiedImageError
 
 from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import tf
@@ -17,6 +17,8 @@ FRAMES = "of several frames or pages, of which the first is taken"
 ON_WHITE = "transparent, drawn on white"
 SCALED = "of more than 8 bits per value, scaled by `range`"
 Image.MAX_IMAGE_PIXELS = None  # `decoded` refuses too many pixels, with a message of its own
+# Bytes of a text or color profile in a PNG, and of all its texts. Nothing reads them.
+PngImagePlugin.MAX_TEXT_CHUNK, PngImagePlugin.MAX_TEXT_MEMORY = 2**28, 2**30
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
@@ -79,7 +81,7 @@ def _converted(
     deep = opened.mode[0] in "IF" or any(";16" in str(mode) for mode in raw)
     opened.load()
     image: Image.Image = opened
-    if image.getexif().get(0x0112, 1) != 1:
+    if image.getexif().get(0x0112) in range(2, 9):  # others have no meaning
         treated.append("turned upright, as their EXIF orientation says")
         image = ImageOps.exif_transpose(image)
     if deep:

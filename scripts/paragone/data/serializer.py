@@ -217,6 +217,10 @@ class _Splits:
                 if end > stream.examples or len(inputs) != len(labels):
                     end = -1
                     break
+                if conversion := self._raw.conversions.get("inputs"):
+                    inputs = conversion.of(inputs)
+                if conversion := self._raw.conversions.get("labels"):
+                    labels = conversion.of(labels)
                 _check_numbers(title, self._raw.kind, start, inputs)
                 _check_numbers(self._raw.labels_from, ARRAYS, start, labels)
                 if self._position is None:

@@ -5,7 +5,11 @@ It is made from the arrays, and from what the form noticed.
 
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,9 +17,11 @@ import numpy as np
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
 from paragone.data.forms import TEXTS, Raw
+from paragone.data.numeric import MISSING, odd_numbers
 from paragone.data.words import START, UNKNOWN
 
 ROWS = 5000  # read at a time
+MOST_ODD = 6  # notices on columns
 FEW = 5  # training examples of a class, below which there is a notice
 MOST_SHOWN = 24  # classes that are listed of a data set with more
 
@@ -101,8 +107,10 @@ def summarize(
         if (part == part[0]).all(axis=0).any():
             raise UserError(
                 f"{source}: a target has the same value in all examples of the {split} split; leave it out"
+                f"{''.join(f' ({change})' for change in raw.conversions['labels'].changes)}"
             )
     treated, notices = raw.treated.copy(), [*raw.notices]
+    changed = "inputs" in raw.conversions and raw.conversions["inputs"].changes
     ignored = sum(int((part < 0).sum()) for part in labels.values()) if classes else 0
     treated["labels that are ignored"] += ignored
     values = None if vocabulary is not None else _range(inputs)
@@ -118,14 +126,19 @@ def summarize(
                 f"{unknown['test']:.0%} of the words of the test split are unknown: raise `words`, or give "
                 "more training examples"
             )
-    elif values and values[0] == values[1]:
+    elif values and values[0] == values[1] and not changed:
         notices.append(f"all inputs are {values[0]:g}")
     elif values and inputs["train"].dtype == np.uint8 and values[1] <= 1:
         notices.append("the inputs are bytes of 0 and 1: as images they are black")
     if window is None:
         if classes and labels["train"].ndim == 1:
             notices += _odd(classes, examples, labels)
-        notices += _shared(inputs)
+        if not changed:  # what are equal now may have been different
+            notices += _shared(inputs)
+        notices += _no_classes(classes)
+        for role, conversion in {} if vocabulary is not None else raw.conversions.items():
+            odd = odd_numbers({"inputs": inputs, "labels": labels}[role], conversion)
+            notices += [*conversion.changes, *islice(odd, MOST_ODD)]
     return DataSummary(
         classes=list(classes),
         examples=examples,
@@ -182,18 +195,32 @@ def _odd(
             f"there are {len(classes):,} classes for {train.sum():,} training examples: are the labels "
             "classes?"
         )
-    alike: dict[str, list[str]] = {}
+    alike: dict[str | Decimal, list[str]] = {}
     for name in classes:
-        plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        plain: Any = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        with suppress(InvalidOperation):
+            plain = Decimal(plain) if name.strip()[-1:] in "0123456789." else plain
         alike.setdefault(plain, []).append(name)
     for names in alike.values():
         if len(names) > 1:
-            yield f"{_listed(names)}: classes whose names differ by blanks or case alone"
+            shown = ", ".join(f"{name!r} ({train[classes.index(name)]:,})" for name in names[:5])
+            yield f"{shown}: classes whose names differ by blanks, case or the form of a number alone"
     if (np.diff(labels["train"]) >= 0).all():
         yield (
             "the training rows are sorted by class: with `train_examples`, a workload sees the first classes "
             "alone"
         )
+
+
+def _no_classes(classes: tuple[str, ...]) -> list[str]:
+    """Return a notice on a class whose name seems to mean that there is none: below 0, NaN, or nines alone."""
+    for name in classes:
+        with suppress(ValueError):
+            number = float(name)
+            if not number >= 0 or (number in MISSING and f"{number - 1:g}" not in classes):
+                why = f"label {name} is a class; if it means that there is none, leave it out"
+                return [f"{why}, or name it as `ignored` of arrays"]
+    return []
 
 
 def _listed(names: list[str]) -> str:

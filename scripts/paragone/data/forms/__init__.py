@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, of_split
+from paragone.data.numeric import Conversion
 
 __path__ = plugins.extended(__path__, "data/forms")
 
@@ -33,6 +35,7 @@ _KINDS = {
     b"pk\x03\x04": "an Excel file or an archive (zip): unpack it, or save the table as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save the table as CSV",
     b"\x28\xb5\x2f\xfd": "packed by Zstandard: unpack it",
+    b"@relation": "an ARFF file: save the table as CSV",
     b"\x93numpy": "one array (.npy): name the folder that it is in as `path`",
 }
 KEY = 80_20  # of the permutation that holds out examples; other values make other arrays
@@ -62,7 +65,8 @@ class Raw:
     of a WHOLE stream, the position of each example in an order that does not depend on how the data are
     stored; None for the order of the stream. `details`: homepage and citation. `labels_from`: what the labels
     are read from, in words. `treated`: what was skipped or converted, and how often; it may grow
-    while chunks are read. `notices`: sentences on what is legal and odd.
+    while chunks are read. `notices`: sentences on what is legal and odd. `columns`: names of the numbers of
+    inputs and labels.
     """
 
     kind: str
@@ -78,6 +82,14 @@ class Raw:
     treated: Counter[str] = field(default_factory=Counter)
     notices: list[str] = field(default_factory=list)
     label_shape: tuple[int, ...] = ()
+    columns: dict[str, list[str]] = field(default_factory=dict)
+
+    @cached_property
+    def conversions(self) -> dict[str, Conversion]:
+        """Inputs and labels that are numbers, not words or classes, as they are stored."""
+        types: dict[str, Any] = {"inputs": self.dtype} if self.kind == ARRAYS else {}
+        types |= {} if self.class_names else {"labels": np.float32}
+        return {role: Conversion(role, types[role], self.columns.get(role, ())) for role in types}
 
 
 def read(source: dict, scratch: Path, store: Path) -> Raw:

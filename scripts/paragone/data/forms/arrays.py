@@ -20,7 +20,7 @@ from paragone.data import forms
 
 
 @dataclass(frozen=True)
-class _Stored:
+class Stored:
     """The mapped `values` of a file, and its name in messages."""
 
     name: str
@@ -34,7 +34,7 @@ class _Stored:
 
 def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read inputs, and labels that may be integers or strings, or targets that are numbers."""
-    options, where = source["parameters"], f"datasets.{source['dataset']}"
+    options = source["parameters"]
     role = next((key for key in ("targets", "indicators") if key in options), "labels")
     keys = [options.get(key, key) for key in ("inputs", role)]
     splits = (
@@ -49,9 +49,16 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
         }
         for key in keys
     )
+    return of_arrays(source, role, inputs, stored)
+
+
+def of_arrays(
+    source: dict, role: str, inputs: dict[str, Stored], stored: dict[str, Stored]
+) -> forms.Raw:
+    """Return the data set of these arrays, one for each split. role: the key that `stored` has in a block."""
+    options, where, splits = source["parameters"], f"datasets.{source['dataset']}", [*inputs]
     labels_from = ", ".join(dict.fromkeys(array.name for array in stored.values()))
     names: tuple[str, ...] = ()
-    notices: list[str] = []
     if role == "targets":
         labels = {split: _targets(array) for split, array in stored.items()}
     elif role == "indicators":
@@ -74,12 +81,6 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
         labels = {
             split: places[np.searchsorted(distinct, array)] for split, array in values.items()
         }
-        below = distinct[distinct < 0] if distinct.dtype.kind == "i" else ()
-        if negative := {*map(str, below)} - {none}:
-            notices.append(
-                f"label {min(negative)} is a class; if it means that there is none, leave it out, or "
-                "name it as `ignored`"
-            )
     vocabulary, first = options.get("vocabulary"), inputs[splits[0]]
     shape, dtype = _target(first, vocabulary)
     for split, array in inputs.items():
@@ -98,11 +99,11 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
         dtype=dtype,
         vocabulary=vocabulary,
         labels_from=labels_from,
-        notices=[*notices, *_axes(first)],
+        notices=_axes(first),
     )
 
 
-def _axes(array: _Stored) -> list[str]:
+def _axes(array: Stored) -> list[str]:
     """Return a notice where channels seem to be the first axis; `UserError` where they clearly are."""
     _, *axes = array.values.shape
     if len(axes) != 3 or axes[0] not in (1, 3, 4) or axes[2] <= 4:
@@ -116,7 +117,7 @@ def _axes(array: _Stored) -> list[str]:
     return [f"{text} if so"]
 
 
-def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
+def _target(array: Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
     """Return shape and dtype of an example in the store. Images without channels get an axis for them."""
     values = array.values
     if values.dtype.kind not in "biuf" or values.ndim < 2 or 0 in values.shape:
@@ -132,19 +133,18 @@ def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], An
     return shape, np.int32
 
 
-def _targets(array: _Stored) -> np.ndarray:
-    """Return the numbers, (examples, targets) float32. Raises `UserError` for other types and shapes."""
+def _targets(array: Stored) -> np.ndarray:
+    """Return the numbers, (examples, targets). Raises `UserError` for other types and shapes."""
     values = array.values
     if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or 0 in values.shape:
         raise UserError(
             f"{array.name}: {array.kind}; targets and indicators are numbers of shape (examples,) or "
             "(examples, targets)"
         )
-    with np.errstate(over="ignore"):  # what float32 cannot hold is found with what is not finite
-        return values.reshape(len(values), -1).astype(np.float32)
+    return values.reshape(len(values), -1)
 
 
-def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
+def _labels(array: Stored, inputs: Stored) -> np.ndarray:
     """Return the labels, integers or strings, one for each example or each position of its inputs.
 
     Raises `UserError` with the remedy for others.
@@ -177,24 +177,21 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
 
 
 def _stream(
-    inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any
+    inputs: Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any
 ) -> forms.ExampleStream:
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         larger = max(np.dtype(dtype), inputs.values.dtype, key=lambda kind: kind.itemsize)
         rows = forms.rows_at_a_time(shape, larger)
         for start in range(0, len(labels), rows):
             part = inputs.values[start : start + rows]
-            # What float32 cannot hold is found with what is not finite.
-            with np.errstate(over="ignore"):
-                stored = part.reshape(-1, *shape).astype(dtype)
-            if dtype == np.int32 and (stored != part).any():
+            if dtype == np.int32 and (part.astype(dtype) != part).any():
                 raise UserError(f"{inputs.name}: {part.max()} is no index of a word")
-            yield stored, labels[start : start + rows]
+            yield part.reshape(-1, *shape), labels[start : start + rows]
 
     return forms.ExampleStream(len(labels), chunks, inputs.name)
 
 
-def _open(path: Path, name: str, scratch: Path) -> _Stored:
+def _open(path: Path, name: str, scratch: Path) -> Stored:
     """Return an array: a member of an .npz file, unpacked into `scratch`, or <name>.npy in a folder."""
     try:
         file, shown = path / f"{name}.npy", f"{path / name}.npy"
@@ -205,7 +202,7 @@ def _open(path: Path, name: str, scratch: Path) -> _Stored:
                 if name not in members:
                     raise ValueError(f"it has {', '.join(members)}")
                 file = Path(archive.extract(f"{name}.npy", scratch))
-        return _Stored(shown, np.asarray(np.lib.format.open_memmap(file, mode="r")))
+        return Stored(shown, np.asarray(np.lib.format.open_memmap(file, mode="r")))
     except (zipfile.BadZipFile, zlib.error, EOFError):
         with path.open("rb") as content:
             begin = content.read(forms.BYTES)

@@ -6,6 +6,7 @@ indices of their values in sorted order, over the whole text.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,17 @@ from paragone.data.words import split
 
 ROWS = CHUNK_BYTES // 4  # tokens that are read at a time
 MOST = 10_000_000  # different tokens; a model has weights for each
+HEADER = 512  # places of 16 bits before the tokens of a .bin file, if there are any
+SAMPLE = 2**20  # halves that are looked at
+UPPER = 32  # values of the upper halves of tokens in 32 bits, for two million of them
+# The number that begins the header of llm.c -> the type of the tokens behind it.
+_MAGIC = {20240520: np.uint16, 20240801: np.uint32}
 # Unit -> the function that gives a text's tokens.
 _SPLIT: dict[str, Callable[[str], list[str]]] = {"characters": list, "words": split}
 
 
 def read(source: dict, scratch: Path, store: Path) -> Raw:
-    """Read a file of text by its `unit`, or with `tokens` a .npy file, or a .bin file of unsigned 16 bits."""
+    """Read a file of text by its `unit`, or with `tokens` a .npy file, or a .bin file."""
     where = f"datasets.{source['dataset']}"
     if len(source["files"]) != 1:
         raise UserError(f"{where}: a stream is one file; name one, not {len(source['files'])}")
@@ -65,13 +71,35 @@ def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.array([codes[piece] for piece in pieces], np.int32), tuple(names)
 
 
+def _of_16_bits(file: Path, mode: Any) -> np.ndarray:
+    """Map a .bin file of 16 bits for each token, or with the header of llm.c.
+
+    Raises `UserError` for what seems to be another header, or tokens of 32 bits.
+    """
+    tokens: np.ndarray = np.memmap(file, np.uint16, mode)
+    if kind := _MAGIC.get(int.from_bytes(tokens[:2].tobytes(), "little")):
+        return np.memmap(file, kind, mode, 2 * HEADER)
+    why = kind_of(tokens[: BYTES // 2].tobytes())
+    zeros = np.mean(tokens[:HEADER] == 0)
+    if zeros > 0.9 > 0.5 + np.mean(tokens[HEADER : 2 * HEADER] == 0):
+        why = f"a file with a header: {zeros:.0%} of its first {2 * HEADER:,} bytes are 0"
+    # The upper halves of numbers in 32 bits, in either order, are 0, or have a few values.
+    halves = sorted(len(np.unique(tokens[start:SAMPLE:2])) for start in (0, 1))
+    if not tokens[1::2].any() or (halves[0] < UPPER and halves[1] >= 256):
+        why = f"of tokens of 32 bits: every second half has {halves[0]} values alone"
+    if why:
+        raise UserError(
+            f"{file}: seems to be {why}; a .bin file has 16 bits for each token: store others by numpy.save "
+            "in a .npy file"
+        )
+    return tokens
+
+
 def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the tokens of a file of numbers, mapped, and all numbers up to the largest as names."""
     try:
-        if file.suffix == ".bin":
-            tokens: np.ndarray = np.memmap(file, np.uint16, "r")
-        else:
-            tokens = np.lib.format.open_memmap(file, mode="r")
+        read = _of_16_bits if file.suffix == ".bin" else np.lib.format.open_memmap
+        tokens = read(file, mode="r")
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file}: cannot be read ({error}); tokens are a .npy file, or a .bin file of 16 bits each"
@@ -79,11 +107,6 @@ def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or not len(tokens) or tokens.min() < 0:
         raise UserError(
             f"{file}: {tokens.dtype} of shape {tokens.shape}; tokens are integers from 0 on along one axis"
-        )
-    if file.suffix == ".bin" and not tokens[1::2].any():
-        raise UserError(
-            f"{file}: every second token is 0, as if tokens had 32 bits; a .bin file has 16 for each, so "
-            "store them as a .npy file"
         )
     if (highest := int(tokens.max())) >= MOST:
         raise UserError(

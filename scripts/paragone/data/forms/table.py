@@ -1,4 +1,4 @@
-"""Texts or numbers in the columns of a CSV, TSV or Parquet file, with a column of labels, or targets."""
+"""Texts or numbers in the columns of a CSV, TSV, Parquet or JSON file, with labels, or targets."""
 
 import bz2
 import codecs
@@ -41,6 +41,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_OBJECTS = re.compile(r'\s*(\[\s*$|\[?\s*\{\s*($|["}]))')  # begins JSON, and no header
 _UNDECODED = re.compile("[\udc80-\udcff]")
 Row = tuple[str, ...]
 
@@ -124,21 +125,22 @@ def _numbers(files: dict[str, Path], options: dict) -> forms.Raw:
         label_shape=(len(targets),) if targets else (),
         shape=(len(inputs),),
         dtype=np.float32,
+        columns={"inputs": inputs, "labels": targets},
         labels_from=f"{', '.join(learned)} of {', '.join(map(str, files.values()))}",
         treated=treated,
     )
 
 
 def _column(file: Path, name: str, values: Row) -> np.ndarray:
-    """Return a column as float32. Raises `UserError` that names the row of a value that is no number."""
-    numbers = np.full(len(values), np.nan, np.float32)
+    """Return a column of numbers. Raises `UserError` that names the row of a value that is no number."""
+    numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
-        with suppress(ValueError), np.errstate(over="ignore"):
-            numbers[row] = float(value)
-        if not np.isfinite(numbers[row]):
+        with suppress(ValueError):
+            numbers[row] = float(value.replace("_", " "))  # Python alone reads 2024_05 as a number
+        if not abs(numbers[row]) <= np.finfo(np.float32).max:
             raise UserError(
-                f"{file}: row {row + 1} has {value!r} in column {name!r}, which is no number, or none that "
-                "is finite as float32; correct it, or leave the column out"
+                f"{file}: row {row + 1} has {value!r} in column {name!r}, no number, or none of float32; "
+                "correct it, 12% to 0.12 or a date to a number of days, or leave the column out"
             )
     return numbers
 
@@ -188,6 +190,9 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
     with unpack(file, "rb") as content:
         lines = _lines(file, content, options.get("encoding", "utf-8"))
         first = next(lines, "")
+        if {".json", ".jsonl", ".ndjson"} & {*file.suffixes} or _OBJECTS.match(first):
+            yield from _objects(file, first, lines, names, treated)
+            return
         declared = _SEPARATOR.fullmatch(first)
         usual = "\t" if {".tsv", ".tab"} & {*file.suffixes} else ","
         default = declared[1] if declared else usual
@@ -211,6 +216,44 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
                     "the row, or the keys `delimiter` and `quoting` of the data set"
                 )
             yield tuple(row[place] for place in places)
+
+
+_CONSTANTS = {None: "", True: "true", False: "false"}  # of JSON
+
+
+class _Number(str):
+    """A number of JSON as it is written there."""
+
+
+def _objects(
+    file: Path, first: str, lines: Iterator[str], names: list[str], treated: Counter[str]
+) -> Iterator[Row]:
+    """Yield rows of JSON: an object in each line, or a list of objects."""
+    decode = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_Number).decode
+    number, kinds = 0, Counter[tuple[str, type]]()
+    try:
+        try:
+            head = decode(first)
+        except ValueError:
+            head = decode(first + "".join(lines))
+        rest = map(decode, filter(str.strip, lines))
+        for number, row in enumerate(head if isinstance(head, list) else chain([head], rest), 1):
+            fields = [row.get(name) for name in names] if isinstance(row, dict) else [[]]
+            if any(isinstance(value, list | dict) for value in fields):
+                raise UserError(
+                    f"{file}: row {number} is no object with one value in each column; write them in lines, "
+                    'with pandas by to_json(path, orient="records", lines=True)'
+                )
+            if number == 1:
+                _require(file, names, [*row])
+            kinds.update(zip(names, map(type, fields), strict=True))
+            # Beside strings there are true, false and null.
+            yield tuple(str(_CONSTANTS.get(value, value)) for value in fields)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{file}: no JSON after row {number} ({error}); correct it") from None
+    for name in names:
+        mixed = min(kinds[name, str], kinds[name, _Number])
+        treated[f"values of column {name!r} are numbers among strings, or the reverse"] += mixed
 
 
 def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:

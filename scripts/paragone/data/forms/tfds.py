@@ -284,7 +284,7 @@ class _Reader:
     ) -> Callable[[str], Iterator]:
         def pair(example: dict) -> tuple[tf.Tensor, tf.Tensor]:
             inputs = example[self._input]
-            return tf.cast(resize(inputs) if resize else inputs, dtype), example[self._label]
+            return resize(inputs) if resize else inputs, example[self._label]
 
         def read_split(split: str) -> Iterator:
             pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)

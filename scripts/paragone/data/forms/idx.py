@@ -1,0 +1,74 @@
+"""Files of idx, as those of MNIST; what they hold becomes a data set as arrays do.
+
+A file has two zeros, a code of the type, the number of axes, the length of each, and the values, big endian.
+"""
+
+import gzip
+import re
+import shutil
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS, left_behind, of_split
+from paragone.data import forms
+from paragone.data.forms.arrays import Stored, of_arrays
+
+_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+# What is in the names of files, of a key and of a split.
+_WORDS = {"inputs": "images", "labels": "labels", "train": "train", "test": "t10k|test"}
+
+
+def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
+    """Read the files that the block names, else those of the folder whose names say what they are."""
+    splits = (forms.WHOLE,) if "held_out" in source["parameters"] else SPLITS
+    inputs, labels = (
+        {split: _open(_file(source, key, split), scratch / f"{split}_{key}") for split in splits}
+        for key in ("inputs", "labels")
+    )
+    return of_arrays(source, "labels", inputs, labels)
+
+
+def _file(source: dict, key: str, split: str) -> Path:
+    """Return a split's file of images or labels. Raises `UserError` if there is none, or more than one."""
+    folder, options = Path(of_split(source["path"], split)), source["parameters"]
+    paths = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+    # A file that is there packed and unpacked is one.
+    files = {path.name.removesuffix(".gz"): path for path in paths if not left_behind(path.name)}
+    if key in options:
+        chosen = {of_split(options[key], split).removesuffix(".gz")} & {*files}
+    else:
+        separate = split == forms.WHOLE or isinstance(source["path"], dict)
+        words = [_WORDS[role] for role in ([key] if separate else [key, split])]
+        chosen = {name for name in files if all(re.search(word, name.lower()) for word in words)}
+    if len(chosen) != 1:
+        raise UserError(
+            f"datasets.{source['dataset']}.{key}: {len(chosen)} files in {folder} seem to be those of the "
+            f"{split} split, among {', '.join([*files][:8]) or 'none'}; name one for each split, or one and "
+            "`held_out`"
+        )
+    return files[chosen.pop()]
+
+
+def _open(file: Path, path: Path) -> Stored:
+    """Map the array of a file, which is unpacked to `path` if it is packed."""
+    try:
+        with gzip.open(file) as packed, path.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, forms.CHUNK_BYTES)
+    except gzip.BadGzipFile:
+        path = file
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{file}: cannot be unpacked ({error}); take another copy") from None
+    with path.open("rb") as content:
+        begin = content.read(forms.BYTES)
+    try:
+        kind, axes = np.dtype(_TYPES[begin[2]]), begin[3]
+        shape = tuple(np.frombuffer(begin, ">u4", axes, 4).tolist())
+        values = np.memmap(path, kind, "r", 4 + 4 * axes, shape)
+    except (LookupError, ValueError):
+        raise UserError(
+            f"{file}: is {forms.kind_of(begin) or 'no whole idx file; take another copy'}"
+        ) from None
+    return Stored(str(file), values)
