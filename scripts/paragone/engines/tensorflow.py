@@ -7,16 +7,18 @@ Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from msgspec.structs import replace
 
 from paragone.base import plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
-from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
+from paragone.base.errors import Unavailable, UserError, require_devices, says_memory_is_full
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import MODEL, Backend, Spec
 from paragone.data import Dataset
@@ -40,6 +42,7 @@ from paragone.tasks import tensorflow as tasks
 # isort: split
 from tensorflow.python.framework.config import is_op_determinism_enabled
 
+_CREATED: WeakSet[keras.Layer] = WeakSet()  # models of this process
 AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
 
 
@@ -171,16 +174,23 @@ class TensorFlow(Reports):
         return create_strategy(spec.backend, spec.replicas, world)
 
     def _create_model(self, spec: Spec, dataset: Dataset) -> None:
-        model = create_model(MODELS, spec, dataset)
+        """Create the model and its arrays. Raises `UserError` for another object than a new model."""
+        model, inputs = create_model(MODELS, spec, dataset), dataset.train_inputs
+        where = f"model {spec.workload.model_name}: its function returns"
+        if not isinstance(model, keras.Layer):
+            raise UserError(f"{where} a {type(model).__name__}; return a Keras model")
+        if model in _CREATED:
+            raise UserError(f"{where} the same model again; create its layers in each call")
+        _CREATED.add(model)
         self._model = model
         if not model.built:  # of a subclass, whose first call makes its arrays
-            inputs, scaled = dataset.train_inputs, self._workload.input
+            dtype = self._dtype if self._workload.input else inputs.dtype
             with plugins.explaining():
-                model(
-                    keras.Input(
-                        inputs.shape[1:], dtype=self._dtype.name if scaled else inputs.dtype.name
-                    )
-                )
+                try:
+                    model(keras.Input(inputs.shape[1:], dtype=dtype.name))
+                except Exception as error:  # after what Keras says of shapes that it cannot tell
+                    error.args = (str(error).rpartition("Error encountered:\n\n")[2],)
+                    raise
         require_names(model, spec.workload.initializer)
 
     # The device side
@@ -423,6 +433,7 @@ def _total() -> tf.Variable:
 def prepare_keras(spec: Spec) -> None:
     """Set the precision and the seed of the models that follow, whose layers are numbered from the start."""
     keras.utils.clear_session(free_memory=False)
+    keras.config.disable_traceback_filtering()  # it would put its own line before an error's
     keras.utils.set_random_seed(spec.seed)
     keras.config.set_floatx(spec.weights_precision)
     keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
@@ -431,10 +442,16 @@ def prepare_keras(spec: Spec) -> None:
 def set_threads(threads: int) -> None:
     """Limit the threads of an operation and the number of concurrent operations.
 
-    Call it before the first operation of the process.
+    Call it before the first operation of the process. Raises `UserError` if there was one.
     """
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+    except RuntimeError as error:
+        raise UserError(
+            f"TensorFlow: {error}; a model or a tensor that a plugin's file creates when it is imported "
+            "may have initialized it: create it within a function"
+        ) from error
 
 
 def create_strategy(backend: Backend, replicas: int, world: World) -> tf.distribute.Strategy:
@@ -448,13 +465,19 @@ def create_strategy(backend: Backend, replicas: int, world: World) -> tf.distrib
         if backend.strategy == "multiworker":
             strategy = _multiworker_strategy(world, backend.device)
         else:
-            strategy = tf.distribute.MirroredStrategy(devices)
+            strategy = _mirrored(tuple(devices))
     if strategy.num_replicas_in_sync != replicas:
         raise Unavailable(
             f"{replicas} replica(s) asked for; {backend.name} has "
             f"{strategy.num_replicas_in_sync} here"
         )
     return strategy
+
+
+@cache
+def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
+    """Create a process's only strategy of these devices: a second one would reuse keys of its reductions."""
+    return tf.distribute.MirroredStrategy(devices)
 
 
 def open_device(kind: str) -> tuple[str, str]:
