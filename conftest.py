@@ -32,6 +32,7 @@ FIRST = (
     "/test_new_question",
     "wrong_engine",
     "/unit/test_data_kinds",
+    "/unit/test_data_tables",
     "/test_compiled_steps",
     "/test_gate.py",
     "/parity/",

@@ -51,6 +51,8 @@ def test_number_columns():
         return {key: value for key, value in given.items() if key != "length"}
 
     assert made(of(prices, label="letter"))[0].class_names == ("x", "y")
+    days = made(of(prices + "20240521,1,x,2\n", targets=["price"]))[1]
+    assert "20240521.0 becomes 20240520.0 in column 'n'" in notices(days)
     dataset, _ = made(of(prices, targets=["price"]))
     assert np.array_equal(dataset.test_labels[:, 0], dataset.test_inputs[:, 1] / 4)
     assert np.array_equal(dataset.test_inputs[:, 0], dataset.test_inputs[:, 1] ** 2)
@@ -131,13 +133,13 @@ def test_of_json():
     """JSON Lines and lists of objects give what CSV gives; numbers stay as they are written."""
     rows = [{"label": "xy"[n % 2], "more": [n], "text": f"a word {n}"} for n in range(10)]
     lines, plain = "\n".join(map(json.dumps, rows)), made(table(TEXTS))[0]
-    for content, name in (
-        (lines, "m.jsonl"),
-        (gzip.compress(lines.encode()), "m.jsonl.gz"),
-        (lines.encode("utf-16"), "m.csv"),
-        (json.dumps(rows), "m.json"),
-        (json.dumps(rows, indent=1), "m.txt"),
-    ):
+    for content, name in {
+        lines: "m.jsonl",
+        gzip.compress(lines.encode()): "m.jsonl.gz",
+        lines.encode("utf-16"): "m.csv",
+        json.dumps(rows): "m.json",
+        json.dumps(rows, indent=1): "m.txt",
+    }.items():
         dataset, _ = made(table(content, name))
         assert np.array_equal(dataset.train_inputs, plain.train_inputs)
         assert np.array_equal(dataset.train_labels, plain.train_labels)
@@ -149,61 +151,6 @@ def test_of_json():
     assert treated(manifest) == {"values of column": 2}
     rows[4]["text"] = None
     wrong(table(json.dumps(rows)), "row 5 has no 'text'")
-
-
-TIMES = 1_700_000_001 + np.arange(240)
-FILLED = np.where(np.arange(240) % 20, np.linspace(-5, 35, 240), -999)
-SHARES = np.linspace(0, 1, 240)
-
-
-@pytest.mark.parametrize(
-    ("values", "reason"),
-    [
-        (TIMES, "1700000001 becomes 1700000000 in column 'a', and 120 different values become 2"),
-        (20_240_521 + 2 * np.arange(240), "20240521 becomes 20240520"),
-        (2_459_000 + np.arange(240) / 100, "2459000.01 becomes 2459000 in column 'a'"),
-        (10**10 + 700 * np.arange(240), "120 different values become 82"),
-        (FILLED, "column 'a': 12 of 240 values are -999, the others -4.8"),
-        (np.where(FILLED == -999, 9999, 40 * np.arange(240) + 0.5), "12 of 240 values are 9999"),
-        (np.where(np.arange(240) % 9, SHARES, 99 * SHARES), "as if shares and percentages"),
-        (
-            np.r_[SHARES[::2], 100 * SHARES[::2]],
-            "120 values are between 0 and 1, and 116 from 3 to 99",
-        ),
-    ],
-)
-def test_numbers_that_mean_something_else(values, reason):
-    """Each is noticed once, in columns of inputs and of targets; rounding is no duplicate."""
-    for role in "ab":
-        other = np.random.default_rng(0).permutation(240) / 100
-        a, b = (values, other) if role == "a" else (other, values)
-        rows = [",".join(map(str, row)) for row in zip(a, b, np.arange(240), strict=True)]
-        for name, part in (("one", rows[:120]), ("two", rows[120:])):
-            Path(f"{name}.csv").write_text("\n".join(["a,b,c", *part]))
-        block = {"form": "table", "path": {"train": "one.csv", "test": "two.csv"}}
-        _, manifest = made(block | {"columns": ["a", "c"], "targets": ["b"]})
-        (sentence,) = manifest["summary"]["notices"]
-        assert reason.replace("'a'", f"'{role}'") in sentence
-
-
-def test_numbers_as_they_are():
-    """What float32 has, what rounds as usual, counts, few or many zeros, ages with 99, wide spreads."""
-    random = np.random.default_rng(0)
-    columns = [
-        np.arange(240) * 65536,
-        random.normal(size=240),
-        random.integers(0, 2, 240),
-        random.integers(0, 101, 240),
-        random.integers(18, 100, 240),
-        np.exp(random.normal(0, 2, 240)),
-        random.uniform(0, 100, 240),
-        np.where(random.random(240) < 0.9, 0, random.uniform(900, 1000, 240)),
-    ]
-    names = "abcdefgh"
-    rows = [",".join(map(str, row)) for row in zip(*columns, random.permutation(240), strict=True)]
-    block = {"form": "table", "path": "mine.csv", "held_out": 0.2, "targets": ["t"]}
-    Path("mine.csv").write_text("\n".join([f"{','.join(names)},t", *rows]))
-    assert notices(made(block | {"columns": [*names]})[1]) == ""
 
 
 def test_scripts():
@@ -243,13 +190,8 @@ TEXT = "To be, or not to be: that\nis the question.\n" * 5
 BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
 
 
-@pytest.fixture
-def play(here) -> None:
-    """The text in the working directory."""
+def test_windows_of_characters_and_what_follows_them():
     Path("play.txt").write_text(TEXT)
-
-
-def test_windows_of_characters_and_what_follows_them(play):
     dataset, manifest = made(BLOCK)
     characters = sorted({*TEXT})
     tokens = np.array([characters.index(each) for each in TEXT])
@@ -266,7 +208,8 @@ def test_windows_of_characters_and_what_follows_them(play):
     assert manifest["summary"]["examples"]["train"] == np.bincount(tokens[:cut]).tolist()
 
 
-def test_other_tokens(play):
+def test_other_tokens():
+    Path("play.txt").write_text(TEXT)
     words, _ = made(BLOCK | {"unit": "words", "length": 4}, name="words")
     assert words.class_names == ("be", "is", "not", "or", "question", "that", "the", "to")
     first = [words.class_names[token] for token in words.train_inputs[0, :4]]
@@ -282,32 +225,35 @@ def test_other_tokens(play):
         assert np.array_equal(own.train_inputs[0], numbers[:8])
 
 
-def test_streams_that_cannot_be_read(here):
+def test_streams_that_cannot_be_read():
     Path("play.txt").write_bytes("schön".encode("cp1252"))
     wrong(BLOCK, "byte 3 is not UTF-8", "unit: bytes")
     Path("page.txt").write_text("<!DOCTYPE html>")
-    wrong(BLOCK | {"path": "page.txt"}, "a web page", name="page")
+    wrong(BLOCK | {"path": "page.txt"}, "a web page")
+    Path("one.txt").write_text("aaaa")
+    wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1")
     np.save("own.npy", np.zeros((2, 3), int))
     block = BLOCK | {"path": "own.npy", "unit": "tokens"}
-    wrong(block, "integers from 0 on along one axis", name="own")
-    np.arange(99, dtype=np.uint32).tofile("own.bin")
-    wrong(block | {"path": "own.bin"}, "of tokens of 32 bits", name="wide")
-    wide = np.random.default_rng(0).integers(0, 150_000, 3000)
-    for number, kind in enumerate(("<i4", ">u4", "<i8")):
-        wide.astype(kind).tofile("own.bin")
-        wrong(block | {"path": "own.bin"}, "tokens of 32 bits", name=f"wide{number}")
-    for magic, kind, read in ((20240520, "u2", 3000), (20240801, "u4", 3000), (7, "u2", 0)):
-        header = np.zeros(256, np.int32)
-        header[:3] = magic, 1, 3000
-        Path("own.bin").write_bytes(header.tobytes() + (wide % 60_000).astype(kind).tobytes())
-        if read:
-            assert examples_of(made(block | {"path": "own.bin"}, name=f"magic{magic}")[1]) == read
-        else:
-            wrong(block | {"path": "own.bin"}, "a file with a header", name="other")
+    wrong(block, "integers from 0 on along one axis")
     np.savez("own.npz", np.zeros(99, int))
-    wrong(block | {"path": "own.npz"}, "tokens are a .npy file", name="npz")
-    Path("one.txt").write_text("aaaa")
-    wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
+    wrong(block | {"path": "own.npz"}, "tokens are a .npy file")
     Path("short.txt").write_text(TEXT)
     with refusing("datasets.mine.length: the test split has 22 tokens"):
         made(BLOCK | {"path": "short.txt", "length": 22})
+
+
+def test_tokens_of_other_sizes():
+    """Of 32 or 64 bits, below 65,536 or not; behind the header of llm.c, behind another; packed."""
+    block, many = BLOCK | {"path": "own.bin", "unit": "tokens"}, np.arange(3000) * 7919 % 60_000
+    for tokens, kind in ((many % 99, "u4"), (2 * many, "<i4"), (2 * many, ">u4"), (2 * many, "i8")):
+        tokens.astype(kind).tofile("own.bin")
+        wrong(block, "tokens of 32 bits")
+    for magic, kind in ((7, "u2"), (20240520, "u2"), (20240801, "u4")):
+        header = np.array([magic, 1, 3000] + 253 * [0], np.int32)
+        Path("own.bin").write_bytes(header.tobytes() + many.astype(kind).tobytes())
+        if magic == 7:
+            wrong(block, "a file with a header")
+        else:
+            assert examples_of(made(block)[1]) == 3000
+    Path("own.bin").write_bytes(gzip.compress(many.tobytes()))
+    wrong(block, "packed by gzip")

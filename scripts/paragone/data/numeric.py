@@ -14,7 +14,7 @@ MISSING += [-99.9, -999.9, -999.25, -32768, -(2.0**31)]
 class Conversion:
     """The conversion of inputs or labels to the type in which they are stored, a part at a time.
 
-    Rounding is counted as a change for whole numbers, and where values of a column become equal.
+    Changes are those of whole numbers, and of columns in which values become equal.
     """
 
     def __init__(self, role: str, dtype: Any, columns: Sequence[str] = ()) -> None:
@@ -46,7 +46,7 @@ class Conversion:
         if changed.any() and not self._example:
             at = int(np.argmax(changed.any(0) * (before - after + 1)))
             row = int(np.argmax(changed[:, at]))
-            self._example = f"{_shown(exact[row, at])} becomes {_shown(rounded[row, at])}"
+            self._example = f"{exact[row, at].item()} becomes {rounded[row, at].item()}"
             if values.ndim == 2:
                 self._example += f" in {self.column(at)}"
             if after[at] < before[at]:
@@ -57,14 +57,10 @@ class Conversion:
     def changes(self) -> list[str]:
         """Return a sentence on what changed, if anything did."""
         sentence = (
-            f"{self._role}: {self._count:,} numbers change when they are stored as {self._dtype}: "
-            f"{self._example}; subtract the lowest, say, and leave out what is no quantity, as an id"
+            f"{self._role}: {self._count:,} numbers change when they are stored as {self._dtype}"
         )
-        return [sentence] if self._count else []
-
-
-def _shown(value: Any) -> str:
-    return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
+        remedy = "subtract the lowest, say, and leave out what is no quantity, as an id"
+        return [f"{sentence}: {self._example}; {remedy}"] if self._count else []
 
 
 def odd_numbers(splits: dict[str, np.ndarray], conversion: Conversion) -> Iterator[str]:

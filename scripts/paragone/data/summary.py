@@ -213,7 +213,7 @@ def _odd(
 
 
 def _no_classes(classes: tuple[str, ...]) -> list[str]:
-    """Return a notice on a class whose name seems to mean that there is none: below 0, NaN, or nines alone."""
+    """Return a notice on a class whose name seems to mean that there is none: below 0, NaN, or of nines."""
     for name in classes:
         with suppress(ValueError):
             number = float(name)

@@ -5,7 +5,6 @@ A file has two zeros, a code of the type, the number of axes, the length of each
 
 import gzip
 import re
-import shutil
 import zlib
 from pathlib import Path
 
@@ -25,7 +24,7 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     """Read the files that the block names, else those of the folder whose names say what they are."""
     splits = (forms.WHOLE,) if "held_out" in source["parameters"] else SPLITS
     inputs, labels = (
-        {split: _open(_file(source, key, split), scratch / f"{split}_{key}") for split in splits}
+        {split: _array(_file(source, key, split)) for split in splits}
         for key in ("inputs", "labels")
     )
     return of_arrays(source, "labels", inputs, labels)
@@ -52,23 +51,15 @@ def _file(source: dict, key: str, split: str) -> Path:
     return files[chosen.pop()]
 
 
-def _open(file: Path, path: Path) -> Stored:
-    """Map the array of a file, which is unpacked to `path` if it is packed."""
+def _array(file: Path) -> Stored:
+    """Return the array of a file. Raises `UserError` for another kind of file, and one that is cut off."""
+    content = file.read_bytes()
     try:
-        with gzip.open(file) as packed, path.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked, forms.CHUNK_BYTES)
-    except gzip.BadGzipFile:
-        path = file
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{file}: cannot be unpacked ({error}); take another copy") from None
-    with path.open("rb") as content:
-        begin = content.read(forms.BYTES)
-    try:
-        kind, axes = np.dtype(_TYPES[begin[2]]), begin[3]
-        shape = tuple(np.frombuffer(begin, ">u4", axes, 4).tolist())
-        values = np.memmap(path, kind, "r", 4 + 4 * axes, shape)
-    except (LookupError, ValueError):
-        raise UserError(
-            f"{file}: is {forms.kind_of(begin) or 'no whole idx file; take another copy'}"
-        ) from None
+        content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+        axes = content[3]
+        shape = np.frombuffer(content, ">u4", axes, 4).tolist()
+        values = np.frombuffer(content, _TYPES[content[2]], offset=4 + 4 * axes).reshape(shape)
+    except (OSError, EOFError, zlib.error, LookupError, ValueError):
+        kind = forms.kind_of(content[: forms.BYTES]) or "no whole idx file; take another copy"
+        raise UserError(f"{file}: is {kind}") from None
     return Stored(str(file), values)

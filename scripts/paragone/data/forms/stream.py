@@ -79,7 +79,10 @@ def _of_16_bits(file: Path, mode: Any) -> np.ndarray:
     tokens: np.ndarray = np.memmap(file, np.uint16, mode)
     if kind := _MAGIC.get(int.from_bytes(tokens[:2].tobytes(), "little")):
         return np.memmap(file, kind, mode, 2 * HEADER)
-    why = kind_of(tokens[: BYTES // 2].tobytes())
+    begin = tokens[: BYTES // 2].tobytes()
+    if begin.startswith(b"\x93NUMPY"):
+        return np.lib.format.open_memmap(file, mode=mode)
+    why = "packed by gzip" if begin.startswith(b"\x1f\x8b\x08") else kind_of(begin)
     zeros = np.mean(tokens[:HEADER] == 0)
     if zeros > 0.9 > 0.5 + np.mean(tokens[HEADER : 2 * HEADER] == 0):
         why = f"a file with a header: {zeros:.0%} of its first {2 * HEADER:,} bytes are 0"

@@ -43,6 +43,8 @@ _MARKS = {
 }
 _OBJECTS = re.compile(r'\s*(\[\s*$|\[?\s*\{\s*($|["}]))')  # begins JSON, and no header
 _UNDECODED = re.compile("[\udc80-\udcff]")
+_Number = type("_Number", (str,), {})  # of JSON, as it is written there
+_CONSTANTS = {None: "", True: "true", False: "false"}  # of JSON
 Row = tuple[str, ...]
 
 
@@ -216,13 +218,6 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
                     "the row, or the keys `delimiter` and `quoting` of the data set"
                 )
             yield tuple(row[place] for place in places)
-
-
-_CONSTANTS = {None: "", True: "true", False: "false"}  # of JSON
-
-
-class _Number(str):
-    """A number of JSON as it is written there."""
 
 
 def _objects(
