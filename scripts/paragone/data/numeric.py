@@ -69,7 +69,7 @@ def odd_numbers(splits: dict[str, np.ndarray], conversion: Conversion) -> Iterat
     A value of `MISSING` seems to be none if it is far from all others, the only one below 0, or there five
     times as often as any other. Shares and percentages seem to be mixed where nearly nothing is from 1 to 3.
     """
-    low, high = sorted(float(np.abs(part).max()) for part in splits.values())
+    low, high = sorted(max(float(part.max()), -float(part.min())) for part in splits.values())
     columns = splits["train"].shape[1] if splits["train"].ndim == 2 else 0
     if not columns and 0 < low <= 1 and high > 10:
         yield f"numbers go to {low:g} in one split and to {high:g} in the other; write both on one scale"

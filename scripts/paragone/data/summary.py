@@ -136,9 +136,10 @@ def summarize(
         if not changed:  # what are equal now may have been different
             notices += _shared(inputs)
         notices += _no_classes(classes)
-        for role, conversion in {} if vocabulary is not None else raw.conversions.items():
-            odd = odd_numbers({"inputs": inputs, "labels": labels}[role], conversion)
-            notices += [*conversion.changes, *islice(odd, MOST_ODD)]
+        for role, conversion in raw.conversions.items():
+            numbers = {"inputs": inputs if values else {}, "labels": labels}[role]
+            notices += conversion.changes
+            notices += islice(odd_numbers(numbers, conversion), MOST_ODD) if numbers else []
     return DataSummary(
         classes=list(classes),
         examples=examples,

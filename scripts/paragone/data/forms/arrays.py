@@ -173,9 +173,8 @@ def _labels(array: Stored, inputs: Stored) -> np.ndarray:
         raise UserError(
             f"{array.name}: row {np.argwhere(empty)[0, 0]} has an empty label; fill it, or leave the row out"
         )
-    return (
-        values.astype(np.int64) if values.dtype.kind == "u" else values
-    )  # both would become floats
+    # Beside those of another split, which have a sign, they would become floats.
+    return values.astype(np.int64) if values.dtype.kind == "u" else values
 
 
 def _stream(
