@@ -84,8 +84,7 @@ def test_modes():
     for mode, kind in (("1", "PNG"), ("L", "PNG"), ("P", "PNG"), ("CMYK", "JPEG"), ("1", "TIFF")):
         NOISE.convert(mode).save(f"set/b/{mode}.{kind}", kind)
     Image.new("LAB", (9, 9)).save("set/b/lab.tif")
-    _, manifest = made(PNG)
-    assert treated(manifest) == {"images in CMYK,": 1}
+    assert treated(made(PNG)[1]) == {"images in CMYK,": 1}
     assert made(PNG | {"channels": 1})[0].train_inputs.shape[1:] == (8, 8, 1)
 
 
@@ -235,6 +234,11 @@ def test_other_labels():
     assert texts[1]["class_names"] == numbers[1]["class_names"] == ["8", "9", "10", "11", "12"]
     assert np.array_equal(texts[0].train_labels, numbers[0].train_labels)
     assert "label -1 is a class" in notices(made(arrays(labels=LABELS - 1))[1])
+    dataset, _ = made(arrays(labels=np.where(DIGITS > 7, "ink", "paper")))  # for each position
+    assert dataset.train_labels.shape == (40, 8, 8)
+    assert dataset.class_names == ("ink", "paper")
+    one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
+    wrong(one_hot, "labels of mine.npz", "labels.argmax(1)")
 
 
 def test_idx():
@@ -261,14 +265,6 @@ def test_idx():
     wrong(block, "inputs: 2 files in set seem to be those of the train split")
     write("t10k-labels.idx1-ubyte", 12, LABELS[20:30].astype(">i4"), 30)
     wrong(whole, "set/t10k-labels.idx1-ubyte: is no whole idx file")
-
-
-def test_positions():
-    dataset, _ = made(arrays(labels=np.where(DIGITS > 7, "ink", "paper")))
-    assert dataset.train_labels.shape == (40, 8, 8)
-    assert dataset.class_names == ("ink", "paper")
-    one_hot = arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS])
-    wrong(one_hot, "labels of mine.npz", "labels.argmax(1)")
 
 
 def test_targets():

@@ -82,7 +82,7 @@ def test_delimiters():
         assert len(made(table(first + text, **options))[0].train_labels) == 5
 
 
-def test_encodings():
+def test_encodings_and_lines():
     text = TEXTS.replace("word", "mot d\u2019été")
     found = []
     for code in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"):
@@ -91,9 +91,6 @@ def test_encodings():
     assert all(np.array_equal(found[0], other) for other in found[1:])
     wrong(table(text.encode("cp1252")), "line 2 is not text in utf-8", "`encoding: cp1252`")
     wrong(table(text.encode("utf-16-be")), "is not text in utf-8")
-
-
-def test_lines():
     for end in ("\r", "\r\n"):
         _, manifest = made(table((TEXTS + '\n"two\nlines",x\n').replace("\n", end)))
         assert treated(manifest) == {"empty lines, not": 1, "texts of several": 1}

@@ -17,7 +17,7 @@ from paragone.data.forms.arrays import Stored, of_arrays
 
 _TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 # What is in the names of files, of a key and of a split.
-_WORDS = {"inputs": "images", "labels": "labels", "train": "train", "test": "t10k|test"}
+_MARKS = {"inputs": "images", "labels": "labels", "train": "train", "test": "t10k|test"}
 
 
 def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
@@ -40,8 +40,8 @@ def _file(source: dict, key: str, split: str) -> Path:
         chosen = {of_split(options[key], split).removesuffix(".gz")} & {*files}
     else:
         separate = split == forms.WHOLE or isinstance(source["path"], dict)
-        words = [_WORDS[role] for role in ([key] if separate else [key, split])]
-        chosen = {name for name in files if all(re.search(word, name.lower()) for word in words)}
+        marks = [_MARKS[role] for role in ([key] if separate else [key, split])]
+        chosen = {name for name in files if all(re.search(mark, name.lower()) for mark in marks)}
     if len(chosen) != 1:
         raise UserError(
             f"datasets.{source['dataset']}.{key}: {len(chosen)} files in {folder} seem to be those of the "

@@ -72,10 +72,7 @@ def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _of_16_bits(file: Path, mode: Any) -> np.ndarray:
-    """Map a .bin file of 16 bits for each token, or with the header of llm.c.
-
-    Raises `UserError` for what seems to be another header, or tokens of 32 bits.
-    """
+    """Map a .bin file, or that of llm.c. Raises `UserError` for another header, and tokens of 32 bits."""
     tokens: np.ndarray = np.memmap(file, np.uint16, mode)
     if kind := _MAGIC.get(int.from_bytes(tokens[:2].tobytes(), "little")):
         return np.memmap(file, kind, mode, 2 * HEADER)
