@@ -61,15 +61,42 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/rules.md": rules(),
         SCHEMAS / "record.schema.json": f"{of_record}\n",
     }
-    path = ROOT / "docs/architecture.md"
-    content[path] = MARKED.sub(_fill, path.read_text())
+    for path in (ROOT / "docs/architecture.md", ROOT / "docs/extending.md"):
+        content[path] = MARKED.sub(_fill, path.read_text())
     return content
 
 
 def _fill(match: re.Match) -> str:
-    body = {"drawing": drawing, "purposes": purposes}[match["what"]]()
+    body = {"drawing": drawing, "purposes": purposes, "models": models}[match["what"]]()
     heading = match[0].partition("\n")[0]
     return f"{heading}\n{body}\n<!-- end -->"
+
+
+def models() -> str:
+    """The models of the project and of its papers, by the functions in PyTorch: a row for each."""
+    rows = ["| model | options | what it is |", "| --- | --- | --- |"]
+    for path in sorted([LIBRARY / "models/torch.py", *ROOT.glob("papers/*/models/torch.py")]):
+        tree = ast.parse(path.read_text())
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        place = "" if path.is_relative_to(LIBRARY) else f", of `{path.parts[-3]}`"
+        for table in ast.walk(tree):
+            if isinstance(table, ast.Dict) and all(isinstance(v, ast.Name) for v in table.values):
+                for key, value in zip(table.keys, table.values, strict=True):
+                    rows.append(_model(ast.literal_eval(key), functions[value.id], place))
+    return "\n".join(rows)
+
+
+def _model(name: str, function: ast.FunctionDef, place: str) -> str:
+    arguments = function.args.args
+    defaults = [None] * (len(arguments) - len(function.args.defaults)) + function.args.defaults
+    options = [
+        f"`{argument.arg}: {ast.unparse(argument.annotation)}"
+        f"{f' = {ast.unparse(default)}' if default else ''}`"
+        for argument, default in zip(arguments, defaults, strict=True)
+        if argument.arg not in ("shape", "classes", "vocabulary")
+    ]
+    purpose = ast.get_docstring(function).partition("\n")[0].removesuffix(".")
+    return f"| `{name}`{place} | {', '.join(options).replace('|', chr(92) + '|')} | {purpose} |"
 
 
 RULES = """\

@@ -20,6 +20,7 @@ from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
 from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
+from paragone.records.measurements import refusal
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
 from paragone.workers import WorkerJob
@@ -34,7 +35,8 @@ class Contests(Job, kw_only=True):
 
     `specs`: one per variant. `first_steps`: what probe.py expects of the variants' first steps, named after
     what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; the Python of this
-    program runs all others. `contests`: how many are held at most, each with fresh processes and `rounds`
+    program runs all others. `parity`: the report of the gate on the workload; a backend that has failed it is
+    not started. `contests`: how many are held at most, each with fresh processes and `rounds`
     turns of `window_seconds`. `minutes`: time of all contests, if three fit.
     """
 
@@ -45,6 +47,7 @@ class Contests(Job, kw_only=True):
     weights: tuple[Path, ...] = ()
     first_steps: tuple[Path, ...] = ()
     pythons: tuple[Path, ...] = ()
+    parity: tuple[Path, ...] = ()
     threads: int
     contests: int
     rounds: int
@@ -169,7 +172,9 @@ def variant(job: Contests, spec: Spec, meeting: Path) -> LiveVariant:
         meeting,
     )
     line = [python_of(job, spec), str(PROGRAM), str(path)]
-    return LiveVariant(Contestant(spec=spec), meeting, line)
+    reason = refusal(job.parity, spec.backend.name)
+    status = "refused" if reason else "completed"
+    return LiveVariant(Contestant(spec=spec, status=status, reason=reason), meeting, line)
 
 
 def python_of(job: Contests, spec: Spec) -> str:

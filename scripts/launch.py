@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from paragone.base.errors import UserError, entry_point
 from paragone.base.typed_json import read_job, write_job
 from paragone.machine.limits import free_cores
+from paragone.records.measurements import refusal
 from paragone.workers import RunJob
 from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.worker_failure import processes, run_workers
@@ -37,6 +38,9 @@ def main(arguments: list[str] | None = None) -> None:
         meeting_folder(job.checkpoints.parent) as meeting,
         free_cores(job.threads) as cores,
     ):
+        if reason := refusal(job.parity, job.spec.backend.name):
+            conclude(job, meeting, "refused", reason)
+            return
         path = write_job(replace(job, rendezvous=meeting), meeting)
         line = [sys.executable, str(program), str(path)]
         how = {"nodes": job.nodes, "cores": job.threads, "affinity": cores}

@@ -32,7 +32,7 @@ class TextCNN(nn.Module):
 
 
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nn.Module:
-    """Return the text CNN for sequences of shape (length,)."""
+    """An embedding and two 1-D convolutions, each rectified and pooled, for sequences of shape (length,)."""
     return TextCNN(shape[0], classes, vocabulary)
 
 

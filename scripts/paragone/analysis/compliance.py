@@ -242,7 +242,12 @@ def _unproven(record: RunRecord, verdicts: Parity) -> Iterator[Breach]:
         yield Breach("parity", "parity", f"no report on {workload} on {backend}")
     elif record.status not in ("unavailable", "unsupported"):
         if (passed := verdicts[workload, backend]) is False:
-            yield Breach("parity-failed", "parity", f"{workload} on {backend}: failed")
+            yield Breach(
+                "parity-failed", "parity", f"{workload} on {backend}: {record.reason or 'failed'}"
+            )
+        elif record.status == "refused":
+            text = f"{workload} on {backend}: passed since; delete the record and run again"
+            yield Breach("parity", "status", text)
         elif passed is None:
             text = f"{workload} on {backend}: the gate could not run the backend"
             yield Breach("parity", "parity", text)

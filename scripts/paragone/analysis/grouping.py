@@ -26,6 +26,7 @@ _STATUSES = {
     "crashed": "crashed",
     "unavailable": "device not available",
     "unsupported": "not supported there",
+    "refused": "failed parity: not trained",
     "invalid": "breaks a rule",
 }
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.models.weights import Weights, trainable
+from paragone.models.weights import FROZEN, Weights, trainable
 from paragone.records.measurements import ParityReport, ParityVerdict
 
 # In double precision, in the order in which one deviation causes the next. The largest deviations seen on
@@ -49,6 +49,19 @@ TOLERANCES_OF_STATISTICS = {"means": 1e-5, "variances": 2e-2}
 MULTIPLE, MOST = 10.0, 0.9
 LEAST = {"training": 2e-3, "evaluation": 2e-3, "variances": 2e-2}
 LEAST_OF_OTHERS = 5e-5
+# What differs where a group is the first that deviates; logits that deviate by less than SMALL: a constant.
+SMALL = 1e-2
+LIKELY = {
+    "logits": "the order or kind of a layer, or an initial value that only one of them has",
+    "loss": "the loss",
+    "gradients": "a layer whose gradient is stopped, or dropout that is not a layer",
+    "updates": "the optimizer",
+    "statistics": "batch norm: its momentum, or what it normalizes together",
+    "training": "the batches, or their metrics",
+    "evaluation": "what a layer does in evaluation alone: batch norm's statistics, or dropout",
+    "resumed": "a state that checkpoints do not hold",
+    "dropout": "the rate or the place of dropout",
+}
 FLOORS = {"float64": 1e-3, "float32": 1e-2}
 
 
@@ -112,11 +125,27 @@ def compare(
         return observed
     if isinstance(reference, ParityVerdict):
         return ParityVerdict(False, f"nothing to compare with; reference: {reference.reason}")
+    for name in sorted({*observed.gradients} ^ {*reference.gradients}):
+        if f"{name}{FROZEN}" in observed.weights.keys() | reference.weights.keys():
+            return ParityVerdict(False, f"{name} is frozen in one framework and trained in another")
     if observed.parameters != reference.parameters:
         reason = f"{observed.parameters} trainable parameters, {reference.parameters} expected"
         return ParityVerdict(False, reason)
     verdict = judge(deviations(observed, reference), observed.precision, reference.rounding)
+    if verdict.reason:
+        explained = f"{verdict.reason}; likely {_likely(verdict)}"
+        verdict = msgspec.structs.replace(verdict, reason=explained)
     return msgspec.structs.replace(verdict, notices=observed.notices)
+
+
+def _likely(verdict: ParityVerdict) -> str:
+    """Return what a difference is likely to be, by the first group that deviates; others follow from it."""
+    for group, value in verdict.deviations.items():
+        if group == "logits" and value is not None and verdict.allowed[group] < value < SMALL:
+            return "a constant, such as the epsilon of a norm"
+        if value is None or value > verdict.allowed[group]:
+            return LIKELY[group]
+    raise AssertionError("nothing deviates")
 
 
 def judge(

@@ -276,6 +276,10 @@ class Plan:
         names = {spec.workload.name for spec in self._specs(experiments)}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
+    def parity_of(self, spec: Spec) -> list[str]:
+        """The parity report of a specification's workload."""
+        return [f"<results>/parity/{spec.workload.name}.json"]
+
     def manifests(self) -> list[str]:
         """The manifests of all data sets."""
         return sorted({self.manifest(spec) for spec in self._specs(())})

@@ -24,10 +24,13 @@ Positive = Annotated[float, Meta(gt=0)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 # crashed: a signal such as SIGSEGV ended the only worker. unavailable: the devices or the framework are not
 # there. unsupported: the framework has no kernel for an operation as the run asks for it. failed: a worker of
-# a contest ended without a result, was killed from outside, or did not answer in time.
+# a contest ended without a result, was killed from outside, or did not answer in time. refused: the backend
+# failed the parity gate, so nothing was started.
 Status = Annotated[
     str,
-    Meta(pattern="^(completed|diverged|out_of_memory|crashed|unavailable|unsupported|failed)$"),
+    Meta(
+        pattern="^(completed|diverged|out_of_memory|crashed|unavailable|unsupported|failed|refused)$"
+    ),
 ]
 
 

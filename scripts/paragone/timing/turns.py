@@ -158,6 +158,8 @@ class Turns(AbstractContextManager["Turns"]):
             self._end(variant)
 
     def _start(self, variant: LiveVariant) -> None:
+        if variant.state.status == "refused":
+            return
         spec = variant.state.spec
         ends = [socket.socketpair() for _ in range(spec.workers)]
         variant.memory = limits.memory_counts()
