@@ -8,12 +8,13 @@ import os
 import sys
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from paragone.base.errors import UserError, entry_point
 from paragone.base.typed_json import read_job, write_job
 from paragone.machine.limits import free_cores
 from paragone.records.measurements import refusal
+from paragone.records.run_record import Process
 from paragone.workers import RunJob
 from paragone.workers.rendezvous import meeting_folder
 from paragone.workers.worker_failure import processes, run_workers
@@ -39,31 +40,35 @@ def main(arguments: list[str] | None = None) -> None:
         free_cores(job.threads) as cores,
     ):
         if reason := refusal(job.parity, job.spec.backend.name):
-            conclude(job, meeting, "refused", reason)
+            conclude(job, [], "refused", reason)
             return
         path = write_job(replace(job, rendezvous=meeting), meeting)
         line = [sys.executable, str(program), str(path)]
         how = {"nodes": job.nodes, "cores": job.threads, "affinity": cores}
         if failure := run_workers(line, job.spec, meeting, **how):
-            conclude(job, meeting, *failure)
+            conclude(job, processes(meeting, workers), *failure)
 
 
-def conclude(job: RunJob, meeting: Path, status: str, reason: str | None) -> None:
-    """Write the record without epochs and clocks that the workers could not."""
+def conclude(job: RunJob, workers: list[Process], status: str, reason: str | None) -> None:
+    """Write the record without epochs and clocks that the workers could not; this process if none started."""
     # Imported here: a run that ends well needs none of it.
     from paragone import data
+    from paragone.machine import process_entry
     from paragone.records.run_record import RunRecord
     from paragone.training import results
 
     spec = job.spec
     dataset = data.load(job.manifest, job.data_folder, spec.workload.dataset)
+    if not workers:
+        entry = asdict(process_entry.at_start())
+        workers = [Process(**entry, rank=0, variables={}, manifest_sha256=dataset.manifest_sha256)]
     record = RunRecord(
         run=spec.name,
         status=status,
         reason=reason,
         spec=spec,
         data=results.data_read(dataset, spec),
-        processes=processes(meeting, spec.workers),
+        processes=workers,
     )
     print(f"[{spec.name}] {status}: {reason}", flush=True)
     results.write_predictions(job.predictions, dataset, None)
