@@ -223,7 +223,6 @@ SWITCHES = {
     "torch.manual_seed(3)": "the seed, so that",
     "logging.disable(50)": "logging.disable to 50",
     "os.chdir('/')": "the working directory to /",
-    "os.environ['OMP_SCHEDULE'] = 'static'": "variables to {'OMP_SCHEDULE': 'static'}",
 }
 
 

@@ -25,7 +25,6 @@ from paragone.base.errors import (
     says_memory_is_full,
 )
 from paragone.base.plugin_folders import PACKAGES, VARIABLE, folders
-from paragone.base.processes import tunes
 
 LIBRARY = Path(__file__).parents[1]
 # Files that both have: the table in them, to which a plugin's adds.
@@ -45,12 +44,6 @@ SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "the working directory": (os.getcwd, os.chdir),
     "the level of logging": (lambda: logging.root.level, logging.root.setLevel),
     "logging.disable": (lambda: logging.root.manager.disable, logging.disable),
-    "variables": (
-        lambda: {name: value for name, value in os.environ.items() if tunes(name)},
-        lambda old: (
-            [os.environ.pop(name) for name in os.environ if tunes(name)] + [os.environ.update(old)]
-        ),
-    ),
 }
 # What files of plugins did to this process, for the report of the parity gate.
 NOTICES: list[str] = []
@@ -283,8 +276,7 @@ def unchanged(file: Path | None) -> Iterator[None]:
         value, restore = SWITCHES[name]
         if file is None or (new := value()) == old:
             continue
-        shown = dict(new.items() - old.items()) if isinstance(new, dict) else new
-        notice = f"{file}: sets {name} to {shown}"
+        notice = f"{file}: sets {name} to {new}"
         try:
             restore(old)
         except Exception as error:

@@ -216,8 +216,8 @@ def spec_of(
     values = _overridden(workload, *([experiment] if experiment else []), cell)
     keys = {key: getattr(workload, key) for key in WorkloadKeys.__struct_fields__}
     keys |= {key: values.pop(key) for key in ("train_examples", "target")}
-    if workload.start and not (config.records_only and not Path(workload.start.file).exists()):
-        keys["start"] = _with_digest(workload.start, f"workloads.{name}.start")
+    if (start := workload.start) and not (config.records_only and not Path(start.file).exists()):
+        keys["start"] = _with_digest(start, f"workloads.{name}.start")
     try:
         spec = Spec(
             workload=Workload(name=name, **keys),
@@ -240,17 +240,13 @@ def _with_digest(start: Start, where: str) -> Start:
     """Return initial weights in a file with the SHA-256 of its content, which decides a result."""
     path = Path(start.file)
     if not path.is_file():
-        raise UserError(
-            f"{where}.file: there is no file {start.file!r}; correct its path, which is relative to the "
-            "working directory"
-        )
+        raise UserError(f"{where}.file: there is no file {start.file!r} here; correct its path")
     status = path.stat()
-    digest = _digest_of(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    if start.sha256 not in (ABSENT, digest):
-        raise UserError(
-            f"{where}.sha256: {start.file} has {digest}; name another file, or leave this key out"
-        )
-    return replace(start, sha256=digest)
+    return (
+        start
+        if start.sha256
+        else replace(start, sha256=_digest_of(path, status.st_mtime_ns, status.st_ctime_ns))
+    )
 
 
 _digest_of = cache(lambda path, *_: sha256(path))

@@ -132,7 +132,7 @@ class Start(Block, frozen=True):
 
     file: of safetensors, PyTorch (a state dict, .pt, .pth, .bin or .ckpt), Keras (.weights.h5) or
         flax (.msgpack), relative to the working directory; what it lacks is the model's own
-    sha256: of the file; computed if absent
+    sha256: of its content; computed if absent
     """
 
     file: Annotated[str, Meta(min_length=1)]

@@ -20,7 +20,9 @@ def checked(start: Start) -> Path:
     """Return the file. Raises `UserError` if its content is not that of the specification."""
     path = Path(start.file)
     if not path.is_file() or sha256(path) != start.sha256:
-        raise UserError(f"{path}: has changed since this call began, or is gone; run again")
+        raise UserError(
+            f"{path}: its content has changed, or is not that of `start.sha256`; run again"
+        )
     return path
 
 

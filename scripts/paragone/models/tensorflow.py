@@ -205,28 +205,16 @@ def _arrays_in(path: Path) -> Weights:
     arrays: Weights = {}
     with h5py.File(path) as file:
         file.visititems(
-            lambda name, node: arrays.update({name: node[()]} if hasattr(node, "dtype") else {})
+            lambda name, node: arrays.update({name: node} if hasattr(node, "dtype") else {})
         )
-    return arrays
+        return {name: array[()] for name, array in arrays.items()}
 
 
-_threading, _keras = tf.config.threading, keras.config
 plugins.SWITCHES |= {
     "run_functions_eagerly": (tf.config.functions_run_eagerly, tf.config.run_functions_eagerly),
-    "floatx": (_keras.floatx, _keras.set_floatx),
-    "the dtype policy": (lambda: _keras.dtype_policy().name, _keras.set_dtype_policy),
-    "image_data_format": (_keras.image_data_format, _keras.set_image_data_format),
-    "the JIT compiler": (
-        lambda: tf.config.optimizer.get_jit() == "autoclustering",
-        tf.config.optimizer.set_jit,
-    ),
-    "threads of an operation": (
-        _threading.get_intra_op_parallelism_threads,
-        _threading.set_intra_op_parallelism_threads,
-    ),
-    "threads of operations": (
-        _threading.get_inter_op_parallelism_threads,
-        _threading.set_inter_op_parallelism_threads,
-    ),
+    "floatx": (keras.config.floatx, keras.config.set_floatx),
+    "dtype policy": (lambda: keras.config.dtype_policy().name, keras.config.set_dtype_policy),
+    "data format": (keras.config.image_data_format, keras.config.set_image_data_format),
+    "JIT": (lambda: bool(tf.config.optimizer.get_jit()), tf.config.optimizer.set_jit),
 }
 MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend("models/tensorflow.py", {"mlp": mlp})

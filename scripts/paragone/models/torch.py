@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import nn
+from torch.backends import cudnn
 from torch.nn.parameter import is_lazy
 
 from paragone.base import plugins
@@ -236,9 +237,7 @@ plugins.SWITCHES |= {
         torch.use_deterministic_algorithms,
     ),
     "matrix products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "cudnn.benchmark": (lambda: cudnn.benchmark, partial(setattr, cudnn, "benchmark")),
     plugins.SEED: (torch.initial_seed, torch.manual_seed),
 }
-for _name in ("benchmark", "deterministic", "enabled"):
-    _pair = (partial(of, torch.backends.cudnn, _name) for of in (getattr, setattr))
-    plugins.SWITCHES[f"cudnn.{_name}"] = (next(_pair), next(_pair))
 MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend("models/torch.py", {"mlp": mlp})
