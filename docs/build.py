@@ -49,7 +49,8 @@ snakemake all --cores 8 --configfile presets/smoke.yaml
 
 An overlay replaces single keys at any depth; a list is replaced as a whole. Unknown keys and
 impossible values are errors that name the key before anything runs. `<name>` is a name that
-you choose, `[]` for each element of a list.
+you choose, at most 64 characters, `[]` for each element of a list. Paths are relative to the working
+directory; `~`, `$NAME` and `${NAME}` in them mean what they mean in a shell.
 """
 
 

@@ -7,10 +7,12 @@
 # What a job says: QUIET keeps it in the log, SHOWN shows it, too, and PROGRESS all but stderr. RESUMED is of jobs that
 # continue: it appends to the log, and a full disk of logs does not cost the result.
 
+import io
 import os
 import shutil
 import sys
 import time
+from contextlib import redirect_stderr
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
@@ -19,10 +21,13 @@ from paragone.base.atomic_files import canonical
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
+from paragone.config.decode import with_expanded_paths
 from paragone.config.read import merged, read
 from paragone.plan.code import code_of
 from paragone.plan.exhibits import FIGURES, TABLES
 from paragone.plan.plan import Plan
+from snakemake.cli import parse_args
+from snakemake.resources import Resources
 
 START = time.time()
 mend_shell()
@@ -41,12 +46,22 @@ try:
     if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
         config.update(merged(DEFAULTS, config))
     PLAN = Plan(config, PROJECT)
+    # Snakemake has read this path as it is written in a config, or in the module's `pathvars`.
+    results = with_expanded_paths(workflow.pathvars.get("results"), "pathvars.results")
 except Exception as error:
     raise WorkflowError(f"config: {message_of(error)}") from None
 for notice in PLAN.notices if workflow.is_main_process else ():
     print(f"notice: {notice}", file=sys.stderr)
 
-RESULTS = Path(config["pathvars"]["results"])
+# The `prefix` of a module moves its results, and neither the checkout's files nor the user's.
+PLACES = workflow.modifier.path_modifier
+RESULTS = Path(PLACES.replace_prefix(results))
+PLAN.config.pathvars.results = workflow.pathvars.items["results"] = str(RESULTS)
+PLACES.prefix = None
+if PLACES.modifies_prefixes or PLACES.replace_prefix("<results>") != "<results>":
+    raise WorkflowError(
+        "module: replace_prefix, or a prefix around it: write pathvars: results=... here"
+    )
 TEMPLATES = "scripts/paragone/reporting/templates"
 RUN = "python {params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files:q})"
 QUIET = f"{RUN} >{{log:q}} 2>&1"
@@ -54,6 +69,47 @@ SHOWN = f"{RUN} 2>&1 | tee {{log:q}}"
 PROGRESS = f"{RUN} 2>{{log:q}} | tee -a {{log:q}}"
 RESUMED = f"{RUN} 2>>{{log:q}} | {{{{ tee -a {{log:q}} || true; }}}}"
 LAST = -1_000_000  # the priority of what waits for the last run
+
+
+def keep_profile(arguments):
+    """Let the command line change what it names of the profile's resources and threads, and no more.
+
+    Snakemake takes such an option in the place of all that the profile has there, memory and times included.
+    """
+    options = "--default-resources --default-res --resources --res --set-resources --set-threads"
+    given, others = {option: [] for option in options.split()}, []
+    words = others
+    for argument in arguments:
+        option, _, value = argument.partition("=")
+        words = given.get(option, others) if argument.startswith("-") else words
+        if option not in given:
+            words.append(argument)
+        elif value:
+            words.append(value)
+            words = others
+    if not any(given.values()):
+        return
+    with redirect_stderr(io.StringIO()):  # which repeats the name of the profile
+        profile = parse_args(others)[1]
+    settings = workflow.resource_settings
+    settings.default_resources = Resources.parse(
+        given["--default-resources"] + given["--default-res"], allow_expressions=True
+    )
+    for kept, of_profile in (
+        (settings.default_resources, profile.default_resources or Resources.default("full")),
+        (settings.overwrite_threads, profile.set_threads),
+        (workflow.global_resources, profile.resources),
+        *(
+            (settings.overwrite_resources.setdefault(rule, Resources()), resources)
+            for rule, resources in profile.set_resources.items()
+        ),
+    ):
+        for name, value in of_profile.items():
+            kept.setdefault(name, value)
+
+
+if workflow.is_main_process:
+    keep_profile(sys.argv[1:])
 
 
 wildcard_constraints:

@@ -19,7 +19,9 @@ from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.full
 
-SUBMIT = ("--workflow-profile", "profiles/slurm")
+# The profile has the rest: memory, times and nodes of one's own.
+SUBMIT = ("--workflow-profile", "profiles/slurm", "--default-resources")
+SUBMIT += (f"slurm_partition={PARTITION}", "slurm_account=anybody")
 SECONDS = 600  # of one call of snakemake, on a busy machine
 EXPERIMENT = "tpu_fashion_conv"
 TWO_WORKERS = ["tensorflow-multiworker", "torch-ddp"]
@@ -51,8 +53,7 @@ def fit_profile(made: Checkout) -> None:
     """Edit profiles/slurm for the cluster, as a user would."""
     path = made / "profiles/slurm/profile.yaml"
     profile = yaml.safe_load(path.read_text())
-    fitted = {"slurm_partition": PARTITION, "slurm_account": "anybody", "mem_mb": 1500}
-    profile["default-resources"] |= fitted | {"runtime": 30}
+    profile["default-resources"] |= {"mem_mb": 1500, "runtime": 30}
     profile["set-threads"] = dict.fromkeys(profile["set-threads"], CPUS)
     for resources in profile["set-resources"].values():
         resources |= {"mem_mb": 5000, "runtime": 30}
@@ -118,7 +119,8 @@ def test_every_job_went_through_slurm_and_ended_well(submitted):
     assert {name: len(submitted.jobs_of(name)) for name in stats} == stats
     assert stats["train"] == 4
     assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
-    assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
+    asked = {(job["Partition"], job["TimeLimit"]) for job in submitted.jobs}
+    assert asked == {(PARTITION, "00:30:00")}
     assert (submitted.checkout / PRODUCTS).is_file()
     assert submitted.train_job("torch")["NumNodes"] == "1"
     assert submitted.records["torch"].status == "completed"

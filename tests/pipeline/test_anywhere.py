@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,7 +19,9 @@ ELSEWHERE = "else where"
 CALLS = {
     "-d": (f"{ODD}/paragone", ELSEWHERE, ["-d", f"../../{ELSEWHERE}"]),
     "module": (ODD, ODD, []),
+    "prefix": (ODD, ODD, []),
 }
+PREFIX = "deep & down"
 # Two jobs that are quick and read what belongs to the checkout: programs, schemas, published numbers.
 SOURCE = "results/data/fashion_mnist/source.json"
 TABLE = "results/tables/accelerator_reference/accelerator_reference.csv"
@@ -36,17 +39,21 @@ def test_dry_run_and_two_real_jobs(fashion, tmp_path, kind):
     config |= {"matmul": CONFIG["matmul"] | BRIEF["matmul"]}
     mine = {key: config[key] for key in ("data", "matmul")}
     (results / "mine.yaml").write_text(yaml.safe_dump(mine))
-    if kind == "module":
+    is_module, prefix = kind != "-d", PREFIX if kind == "prefix" else ""
+    if is_module:
         examples = blocks(ROOT / "docs/extending.md", "python")
         (example,) = (each for each in examples if "module paragone" in each)
-        (folder / "Snakefile").write_text(example)
+        moved = f'    prefix:\n        "{PREFIX}"\n    config:' if prefix else "    config:"
+        (folder / "Snakefile").write_text(example.replace("    config:", moved))
 
     options = ["--cores", "1", *CALLS[kind][2]]
-    if kind != "module":
+    if not is_module:
         options += ["--configfile", os.path.relpath(results / "mine.yaml", folder)]
-    found = jobs(["paragone_all" if kind == "module" else "all", *options], folder)
+    found = jobs(["paragone_all" if is_module else "all", *options], folder)
     planned = Plan(config=config).jobs()
     assert {rule.removeprefix("paragone_"): count for rule, count in found.items()} == planned
-    snakemake([SOURCE, TABLE, *options], folder)
-    assert (results / TABLE).stat().st_size > 100
-    assert json.loads((results / SOURCE).read_text())["origin"] == "arrays in the data folder"
+    snakemake([Path(prefix, SOURCE), Path(prefix, TABLE), *options], folder)
+    assert (results / prefix / TABLE).stat().st_size > 100
+    made = json.loads((results / prefix / SOURCE).read_text())
+    assert made["origin"] == "arrays in the data folder"
+    assert (results / "results").exists() is not bool(prefix)

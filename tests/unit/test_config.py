@@ -11,6 +11,7 @@ from snakemake.utils import update_config
 from workspace import CONFIG, DEFAULTS, ROOT, make_spec, put, refusing
 
 from paragone.base.errors import UserError
+from paragone.config.decode import with_expanded_paths
 from paragone.config.read import merged, read
 from paragone.config.validate import validate
 from paragone.models import create_model
@@ -183,3 +184,43 @@ def test_numbers_are_scaled_and_words_are_not():
         mine = SimpleNamespace(name="mine", vocabulary=vocabulary)
         with pytest.raises(UserError, match=f"workloads.{workload}.{reason}"):
             create_model({}, make_spec(workload, "torch"), mine)
+
+
+def test_paths_are_read_as_a_shell_reads_them(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("SCRATCH", "/scratch/a b#'")
+    monkeypatch.delenv("NOWHERE", raising=False)
+    config = {
+        "pathvars": {"results": "~/r"},
+        "data": {"folder": "$SCRATCH/d", "mirrors": ["${SCRATCH}", "https://host/$NOWHERE"]},
+        "datasets": {"a": {"path": {"train": "~/t.npz", "test": "t$"}, "label": "~"}},
+    }
+    assert with_expanded_paths(config) == {
+        "pathvars": {"results": "/home/me/r"},
+        "data": {
+            "folder": "/scratch/a b#'/d",
+            "mirrors": ["/scratch/a b#'", "https://host/$NOWHERE"],
+        },
+        "datasets": {"a": {"path": {"train": "/home/me/t.npz", "test": "t$"}, "label": "~"}},
+    }
+    for key, path, *words in (
+        ("plugins", "$NOWHERE/mine", "NOWHERE is not set"),
+        ("papers", "~nobody_of_this_name/a", "no such home"),
+        ("plugins", "mine{1}", "braces", "rename"),
+    ):
+        with refusing(f"{key}.0", path, *words):
+            with_expanded_paths({key: [path]})
+
+
+@pytest.mark.parametrize("kind", ["experiments", "workloads", "datasets", "backends"])
+@pytest.mark.parametrize("name", ["x" * 65, "a/b", "Ü", "a\n"])
+def test_a_name_becomes_that_of_files(kind, name):
+    block = next(iter(CONFIG[kind].values()))
+    with refusing(kind, "at most 64 small letters"):
+        validate(CONFIG | {kind: CONFIG[kind] | {name: block}})
+
+
+def test_no_backend_takes_the_place_of_the_reference():
+    with refusing("backends.reference", "rename"):
+        backends = CONFIG["backends"]
+        validate(CONFIG | {"backends": backends | {"reference": backends["torch"]}})

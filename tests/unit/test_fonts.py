@@ -23,8 +23,10 @@ print(json.dumps([[file.name for file in files], [str(one.message) for one in ca
 
 
 def drawn(folder, text=TEXT):
-    """The lines that are printed before; names of further fonts, and warnings of matplotlib."""
-    printed = run_python(DRAWN, text, folder / "figure.svg", XDG_DATA_HOME=str(folder))
+    """The lines that are printed before; names of further fonts, and warnings; as in a notebook."""
+    shell = {"XDG_DATA_HOME": str(folder), "MPLBACKEND": "module://of_a_notebook"}
+    shell |= {"MATPLOTLIBRC": "/nowhere", "SOURCE_DATE_EPOCH": "none", "LC_ALL": "tr_TR.UTF-8"}
+    printed = run_python(DRAWN, text, folder / "figure.svg", **shell)
     *said, last = printed.splitlines()
     return said, *json.loads(last)
 

@@ -96,6 +96,11 @@ def test_whole_papers_are_not_reduced():
         ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
         ("numbers.csv", "0.9,3", "90,3", ["line 2", "test_accuracy, 90, is no fraction"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
+        ("numbers.csv", "accuracy,test,,yes,,0.9,", "error,test,,yes,,0.05,", ["write accuracy 0.950"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "Err_rate,,2,,,5.5,,%", ["write accuracy 0.945"]),
+        ("numbers.csv", "mine,loss,test", "mine,bits_per_character,test", ["none of accuracy, loss"]),
+        ("numbers.csv", "accuracy,test", "top5_accuracy,test", ["line 2", "leave the row out"]),
+        ("numbers.csv", "mine,loss,test", "mine,loss,", ["line 3", "no split; write train or test"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,,loss", ["line 3", "another workload"]),
@@ -120,11 +125,6 @@ def test_what_does_not_fit_the_config_is_named(mine):
     refused("reduced.experiments.nothing", reduced={"experiments": {"nothing": {}}})
     twin = shutil.copytree(mine, mine.parent / "twin")
     refused("workloads.mine", "twin", papers=[str(mine), str(twin)])
-    (mine / "numbers.csv").write_text(NUMBERS.replace("loss,test", "bleu,test"))
-    refused(str(mine.name), "test_bleu", "margins", papers=[str(mine)])
-    text = f"{MINE}margins: {{test_bleu: {{share: 0.05}}}}\n"
-    (mine / "paper.yaml").write_text(text)
-    assert whole(papers=[str(mine)])["margins"]["test_bleu"] == {"share": 0.05}
 
 
 def test_numbers_of_no_paper_are_named(mine):

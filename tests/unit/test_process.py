@@ -1,5 +1,6 @@
 """A process: every second and fact is recorded once, limits are known, and its own work is no neighbor's."""
 
+import functools
 import os
 import platform
 import resource
@@ -49,23 +50,31 @@ def git(folder, *arguments):
 
 
 def test_git_state(tmp_path, monkeypatch):
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert git_state(tmp_path) is None
+    state = functools.partial(git_state, code="code.py")
+    assert state(tmp_path) is None
     git(tmp_path, "init")
-    assert git_state(tmp_path) is None  # nothing is committed
+    assert state(tmp_path) is None  # nothing is committed
     (tmp_path / "code.py").write_text("1")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-m", "one")
     head = git(tmp_path, "rev-parse", "HEAD").strip()
-    assert git_state(tmp_path) == GitState(head, dirty=False)
+    assert state(tmp_path) == GitState(head, dirty=False)
     (tmp_path / "results.txt").write_text("not tracked")
-    assert git_state(tmp_path).dirty is False
+    assert state(tmp_path).dirty is False
+    # Unpacked within it: not tracked, then in a commit of its own, which another one's hook does not hide.
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "code.py").write_text("1")
+    assert state(program) is None
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert state(tmp_path).commit == head
+    monkeypatch.delenv("GIT_DIR")
     (tmp_path / "code.py").write_text("2")
-    assert git_state(tmp_path) == GitState(head, dirty=True)
+    assert state(tmp_path) == GitState(head, dirty=True)
     needs_root("gives a folder to another user")
     for path in (tmp_path, *tmp_path.rglob("*")):
         os.chown(path, 54_321, 54_321)
-    assert git_state(tmp_path) == GitState(head, dirty=True)
+    assert state(tmp_path) == GitState(head, dirty=True)
 
 
 ENDING = """

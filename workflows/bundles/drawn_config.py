@@ -16,7 +16,7 @@ from paragone.base.errors import UserError
 from paragone.config.papers import with_papers
 from paragone.config.read import merged, read
 
-LABEL = re.compile(r"\w[\w.-]*")
+LABEL = re.compile(r"\w[\w.-]{0,63}")
 KEPT = ("runs", "contests")  # folders of records, which stay beside what is drawn
 
 Opened = dict[str, tuple[Listing, dict[str, Any]]]  # listing and config of each bundle by label
@@ -30,7 +30,7 @@ def opened(paths: list[str]) -> Opened:
     bundles: Opened = {}
     for path in map(Path, paths):
         if not LABEL.fullmatch(path.stem):
-            raise UserError(f"bundles: {path}: name the file with letters, digits, dots and dashes")
+            raise UserError(f"bundles: {path}: name it with up to 64 letters, digits, dots, dashes")
         if path.stem in bundles:
             raise UserError(
                 f"bundles: two are named {path.stem}; rename one: names tell them apart"

@@ -47,6 +47,8 @@ _KEPT_BEGINNINGS = ("CONDA_", "LC_", "PARAGONE_", "PMI", "SLURM_", "SRUN_", "TPU
 _OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 # Set by Snakemake for every job, all to its number of threads; the first one by nobody else.
 _OF_SNAKEMAKE = ("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# What Jupyter, IDEs and packagers set: they change what is drawn or typeset, or stop matplotlib.
+_OF_DRAWING = ("MATPLOTLIBRC", "MPLBACKEND", "SOURCE_DATE_EPOCH")
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
 
 
@@ -139,9 +141,10 @@ def mend_shell() -> None:
 
     Snakemake, PyTorch and others ask for the user's name, which the system may not know: a container is
     started as any number. Python must find the library beside a program. Where Snakemake was called by its
-    path, as in a crontab, the programs of its environment come first.
+    path, as in a crontab, the programs of its environment come first. A notebook's settings reach no figure.
     """
-    os.environ.pop("PYTHONSAFEPATH", None)
+    for name in ("PYTHONSAFEPATH", *_OF_DRAWING):
+        os.environ.pop(name, None)
     programs, path = os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)
     called = os.path.dirname(os.path.realpath(shutil.which("snakemake") or ""))
     if called != os.path.realpath(programs) and path.split(os.pathsep)[0] != programs:

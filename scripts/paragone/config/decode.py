@@ -3,8 +3,10 @@
 import difflib
 import json
 import math
+import os
 import re
 import types
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -22,6 +24,12 @@ _PLAINLY = {
     "object": "a mapping",
     "null": "null",
 }
+# The keys of a config, and of paper.yaml, that are paths: `*` is any key, or a place in a list.
+_PATHS = (
+    *("pathvars.*", "data.folder", "data.mirrors.*", "plugins.*", "papers.*", "bundles.*"),
+    *("datasets.*.path", "datasets.*.path.*"),
+)
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 def content_of(file: Path, value: Any, kind: Any) -> Any:
@@ -42,6 +50,33 @@ def decoded(value: Any, kind: Any, path: str = "") -> Any:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise UserError(_fault(str(error), value, kind, path)) from None
+
+
+def with_expanded_paths(value: Any, path: str = "") -> Any:
+    """Return a config, or a paper.yaml, with each path as a shell reads it: `~`, `$NAME`, `${NAME}`.
+
+    path: as `decoded` has it. Raises `UserError` for what is not set, and for what Snakemake would replace.
+    """
+    if isinstance(value, dict):
+        return {key: with_expanded_paths(inner, _join(path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_expanded_paths(inner, _join(path, at)) for at, inner in enumerate(value)]
+    is_path = isinstance(value, str) and any(fnmatchcase(path, keys) for keys in _PATHS)
+    return _expanded(value, path) if is_path and "://" not in value else value
+
+
+def _expanded(text: str, path: str) -> str:
+    names = [*filter(None, (name for pair in _VARIABLE.findall(text) for name in pair))]
+    unset = [name for name in names if not os.environ.get(name)]
+    expanded = text if unset else os.path.expandvars(os.path.expanduser(text))
+    if (unset or expanded.startswith("~")) and not os.path.lexists(text):
+        fault = f"{unset[0]} is not set; set it, or" if unset else "there is no such home;"
+        raise UserError(f"{path}: {_shown(text)}: {fault} write the whole path")
+    if not path.startswith("data.") and re.search("[{}]|<[a-z0-9_]+>", expanded):
+        raise UserError(
+            f"{path}: {_shown(expanded)} has braces or <...>, which Snakemake replaces; rename it"
+        )
+    return expanded
 
 
 def _check_yaml(value: Any, path: str) -> None:
@@ -74,7 +109,7 @@ def _fault(error: str, value: Any, kind: Any, path: str) -> str:
     mapping = next((option for option in _options(kind) if get_origin(option) is dict), None)
     for name in value if isinstance(value, dict) and mapping else ():
         of_names, of_values = get_args(mapping)
-        decoded(name, of_names, f"{path}, the name {name!r}")
+        decoded(name, of_names, path)
         decoded(value[name], of_values, _join(path, name))
     return f"{path or 'config'}: {_sentence(reason, value, kind)}"
 
@@ -124,6 +159,9 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
         return f"{_shown(value)} is not one of {', '.join(map(_shown, allowed))}"
     if str in options and not isinstance(value, list | dict | str):
         return f"YAML reads {_shown(value)}, which is no text; write it in quotes"
+    described = [meta.description for meta in get_args(kind)[1:] if isinstance(meta, msgspec.Meta)]
+    if isinstance(value, str) and any(described):
+        return f"{_shown(value)} is no name; a name has {described[0]}"
     if float in options and type(value) is int:  # of an integer the bound is another
         try:
             msgspec.convert(float(value), kind)

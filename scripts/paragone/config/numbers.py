@@ -13,12 +13,16 @@ from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
 from paragone.config.decode import decoded
 from paragone.config.schema import Closed, Count, Text, WorkloadBlock
+from paragone.tasks import METRICS
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
 _BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
 _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
+# What is measured of a run beside the metrics of its task: `analysis.cells` has how.
+OF_RUNS = ("training_time", "step_time", "epoch_time", "throughput", "parameters")
+_ERROR_RATE = re.compile(r"(top[-_ ]?1[-_ ]?|misclassification[-_ ]?)?(err|error)([-_ ]?rate)?")
 _WHOLE = ("epoch", "decimals", "global_batch", "per_replica_batch")
 
 
@@ -247,6 +251,30 @@ def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock])
         raise UserError(
             f"{where}: workload {row.workload!r} is none of {FILE}, which has {', '.join(workloads)}"
         )
+    _check_metric(row, where, workloads)
     if row.final and row.workload and row.epoch is None:
         row = replace(row, epoch=workloads[row.workload].epochs)
     return row
+
+
+def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> None:
+    """Raise `UserError` for a number of a workload, or of a split, that nothing measures.
+
+    Other numbers are facts that the source states: they are shown, and never compared.
+    """
+    metrics = workloads[row.workload].task.kind.metrics if row.workload else tuple(METRICS)
+    measured = {f"{split}_{name}" for split in SPLITS for name in metrics}
+    measured |= {*OF_RUNS, *(f"target_{name}" for name in metrics)}
+    if row.metric in measured or not (row.workload or row.split):
+        return
+    metric = row.quantity.lower()
+    if metric in metrics:
+        raise UserError(f"{where}: metric {metric!r} has no split; write train or test there")
+    remedy = "leave the row out"
+    if "accuracy" in metrics and _ERROR_RATE.fullmatch(metric):
+        digits = 2 if row.unit in ("%", "percent") or row.number > 1 else 0
+        remedy = f"write accuracy {1 - row.number / 10**digits:.{row.decimals + digits}f}"
+    raise UserError(
+        f"{where}: metric {row.quantity!r} is none of {', '.join(metrics)}, of a split, and "
+        f"{', '.join(OF_RUNS)}, of none; {remedy}"
+    )

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import field
 
 from paragone.base.errors import UserError
-from paragone.config.decode import content_of, decoded
+from paragone.config.decode import content_of, decoded, with_expanded_paths
 from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
 from paragone.config.read import merged, read
 from paragone.config.schema import (
@@ -98,6 +98,7 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     The workloads and models of all papers of the project are known, whichever are named, and an experiment of
     the config with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
+    config.update(with_expanded_paths(config))
     chosen, unnamed = papers_of(config, project)
     plugins = decoded(config.setdefault("plugins", []), list[Text], "plugins")
     decoded(config.get("reduced"), Reduced | None, "reduced")
@@ -125,8 +126,6 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
         for name in dict.fromkeys(names):
             block = merged(published[name], less.get(name, {}))
             config[key][name] = merged(block, config[key].get(name, {}))
-    for paper in (*chosen, *unnamed):
-        _check_margins(paper, config["margins"])
     return [*chosen, *unnamed]
 
 
@@ -136,6 +135,7 @@ def read_paper(folder: Path) -> Paper:
     blocks = read(file)
     source: Source = content_of(file, blocks, Source)
     try:
+        blocks = with_expanded_paths(blocks)
         check_blocks(source)
     except UserError as error:
         raise UserError(f"{file}: {error}") from None
@@ -174,15 +174,4 @@ def _check_names(papers: Iterable[Paper]) -> None:
             if (other := folders.setdefault((kind, name), paper.folder)) != paper.folder:
                 raise UserError(
                     f"{paper.folder / FILE}: {kind}.{name}: {other / FILE} has this name; rename it"
-                )
-
-
-def _check_margins(paper: Paper, margins: dict[str, Any]) -> None:
-    """Raise `UserError` for an outcome that no margin judges."""
-    for name, published in paper.published.items():
-        for metric in (row.metric for row in published.rows if row.is_outcome):
-            if metric not in margins:
-                raise UserError(
-                    f"{paper.folder / FILE}: margins: {metric} of numbers.{name} has none; add "
-                    f"margins.{metric}"
                 )

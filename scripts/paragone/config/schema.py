@@ -21,8 +21,14 @@ from paragone.config.run_spec import (
 )
 
 Text = Annotated[str, Meta(min_length=1)]
-Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
-Word = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+# Names become those of files, of which one may have several.
+_OF_NAMES = "at most 64 small letters, digits and"
+Name = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9-]{0,63}$(?!\n)", description=f"{_OF_NAMES} -, a letter first")
+]
+Word = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9_]{0,63}$(?!\n)", description=f"{_OF_NAMES} _, a letter first")
+]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Sizes = Annotated[list[Count], Meta(min_length=1)]
 Precision = Literal["bfloat16", "float32", "float64"]

@@ -22,6 +22,7 @@ from paragone.config.schema import (
     DatasetBlock,
     Experiment,
     Optimizer,
+    Word,
     WorkloadBlock,
 )
 from paragone.tasks import CLASSIFICATION, Task
@@ -130,6 +131,8 @@ def _check_classes(experiment: Experiment, workloads: dict[str, WorkloadBlock], 
 
 
 def _check_backends(backends: dict[str, BackendBlock]) -> None:
+    if "reference" in backends:
+        raise UserError("backends.reference: the parity gate's reference has this name; rename it")
     for name, backend in backends.items():
         for key, path in (
             ("engine", f"engines/{backend.engine}.py"),
@@ -151,4 +154,6 @@ def _check_datasets(config: Config) -> None:
                 f"datasets.{name}.form: no module reads the form {block['form']!r}; known are {forms}"
             )
     for name, workload in config.workloads.items():
-        block_of(config.datasets, workload.dataset, f"workloads.{name}.dataset")
+        where = f"workloads.{name}.dataset"
+        block_of(config.datasets, workload.dataset, where)
+        decoded(workload.dataset.rpartition("/")[2], Word, where)

@@ -131,21 +131,26 @@ def age(moment: float | None = None) -> float:
     return boot - started - (0 if moment is None else counter - moment)
 
 
-def git_state(folder: Path = Path(__file__).parents[2]) -> GitState | None:
-    """Return the commit that `folder` is checked out at, and whether tracked files differ from it (`dirty`).
+def git_state(folder: Path = Path(__file__).parents[3], code: str = "scripts") -> GitState | None:
+    """Return the commit that `folder` is checked out at, and whether tracked files below it differ (`dirty`).
 
-    None outside a repository, before its first commit, or without git.
+    None where no commit has its `code`: outside a repository, where an archive was unpacked within another
+    repository, or without git.
     """
     # The code of this checkout runs already, so git may read it, too, whoever owns it.
-    line = ["git", "-c", "safe.directory=*", "status"]
-    line += ["--porcelain=v2", "--branch", "--untracked-files=no"]
+    git = ["git", "-c", "safe.directory=*"]
+    # A hook of git names its repository in variables.
+    shell = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    options: dict[str, Any] = {"cwd": folder, "env": shell, "capture_output": True, "text": True}
+    status = ["status", "--porcelain=v2", "--branch", "--untracked-files=no", "--", "."]
     try:
-        done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+        tracked = subprocess.run([*git, "ls-tree", "HEAD", "--", code], check=False, **options)
+        done = subprocess.run([*git, *status], check=False, **options)
     except OSError:
         return None
     lines = done.stdout.splitlines()
     commit = next((text.split()[-1] for text in lines if text.startswith("# branch.oid")), None)
-    if done.returncode or commit is None or commit == "(initial)":
+    if done.returncode or commit is None or not tracked.stdout:
         return None
     return GitState(commit, any(not text.startswith("#") for text in lines))
 
