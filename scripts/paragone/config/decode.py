@@ -27,7 +27,7 @@ _PLAINLY = {
 # The keys of a config, and of paper.yaml, that are paths: `*` is any key, or a place in a list.
 _PATHS = (
     *("pathvars.*", "data.folder", "data.mirrors.*", "plugins.*", "papers.*", "bundles.*"),
-    *("datasets.*.path", "datasets.*.path.*"),
+    *("datasets.*.path", "datasets.*.path.*", "workloads.*.start.file"),
 )
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 

@@ -144,6 +144,8 @@ def read_paper(folder: Path) -> Paper:
     for block in blocks["datasets"].values():
         if "path" in block:
             block["path"] = _beside(folder, block["path"])
+    for block in (w["start"] for w in blocks["workloads"].values() if "start" in w):
+        block["file"] = _beside(folder, block["file"])
     for name, block in blocks["experiments"].items():
         block.setdefault("published", name if name in published else "")
     return Paper(folder, blocks, published)
