@@ -9,6 +9,7 @@ import numpy as np
 from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.run_spec import Start
+from paragone.data.forms import BYTES, kind_of
 from paragone.models.weights import BUFFER, FROZEN, Weights
 
 # What programs put around a state dict, and wrappers of a model before its names.
@@ -28,6 +29,10 @@ def checked(start: Start) -> Path:
 
 def damaged(path: Path, error: Exception) -> UserError:
     """Return the error for a file that a library cannot read."""
+    with path.open("rb") as file:
+        begin = file.read(BYTES)
+    if not begin.startswith(b"PK") and (kind := kind_of(begin)):  # a state dict is a zip file
+        return UserError(f"{path}: is {kind}")
     reason = f"{type(error).__name__}: {first_sentence(error)}"
     return UserError(f"{path}: is damaged, or no file of weights: {reason}; save it again")
 

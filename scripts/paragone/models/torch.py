@@ -7,6 +7,7 @@ to logits. Layers are registered in forward order, which `canonical_entries` rel
 
 import math
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -187,6 +188,12 @@ def load_weights(
         tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
 
 
+# What programs save beside a state dict: the arguments of their call, and NumPy's numbers.
+_NUMBERS = [np.float64, np.float32, np.int64, np.bool]
+_SCALAR = np.float64(0).__reduce__()[0]
+_HARMLESS = [Namespace, _SCALAR, np.dtype, *(type(np.dtype(number)) for number in _NUMBERS)]
+
+
 @torch.no_grad()
 def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
     """Return the arrays of a file as `native_entries` names them, and notices. Raises `UserError`.
@@ -197,7 +204,8 @@ def read_start(path: Path, module: nn.Module) -> tuple[Weights, list[str]]:
         if path.suffix == ".safetensors":
             content = load_file(path)
         else:
-            content = torch.load(path, map_location="cpu", weights_only=True)
+            with torch.serialization.safe_globals(_HARMLESS):
+                content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         if match := re.search(r"GLOBAL ([\w.]+)", str(error)):
             raise UserError(
