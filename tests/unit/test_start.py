@@ -1,8 +1,10 @@
 """Initial weights of a file: what is read, noticed and refused, and what of a file decides a run."""
 
 import os
+from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from made_images import make_images
@@ -45,7 +47,10 @@ HALF = {"0.0.weight": STATE["0.0.weight"].bfloat16(), "far": torch.ones(1)}
 READ = {  # with the first words of each notice
     "a.pt": (STATE, []),
     "a.safetensors": (STATE, []),
-    "a.pth": ({"epoch": 3, "optimizer": {}, "model_state_dict": STATE}, ["the arrays in"]),
+    "a.pth": (
+        {"best": np.float64(3), "args": Namespace(lr=1), "model_state_dict": STATE},
+        ["the arrays in"],
+    ),
     "a.ckpt": ({"state_dict": PREFIXED}, ["the arrays in", "'module.' at", "'_orig_mod.' at"]),
     "some.pt": (HALF, ["7 of the model's 8 arrays", "1 of its 2 arrays"]),
 }
@@ -70,15 +75,17 @@ REFUSED = {
     "of int8": {"2.weight": torch.ones(10, 64, dtype=torch.int8)},
     "save the state dict alone": model(),
     "are none": torch.ones(3),
-    "is damaged": None,
+    "is damaged": b"PK" * 99,
+    "is a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1",
 }
 
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_a_file_that_does_not_fit_is_refused_in_one_sentence(words, tmp_path, monkeypatch):
-    torch.save(REFUSED[words], tmp_path / "a.pt")
-    if REFUSED[words] is None:
-        (tmp_path / "a.pt").write_bytes(b"PK" * 99)
+    if isinstance(content := REFUSED[words], bytes):
+        (tmp_path / "a.pt").write_bytes(content)
+    else:
+        torch.save(content, tmp_path / "a.pt")
     with refusing(f"{tmp_path}/a.pt: ", words):
         begun(tmp_path / "a.pt", monkeypatch)
 

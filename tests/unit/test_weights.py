@@ -5,9 +5,12 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from workspace import make_spec
+import torch
+from torch import nn
+from workspace import make_spec, refusing
 
 from paragone.base.errors import UserError
+from paragone.models import torch as of_torch
 from paragone.models.weights import digest, draw, parameter_count, starting
 
 SHAPES = {
@@ -76,7 +79,6 @@ def test_a_digest_sees_every_change_and_no_memory_layout(other):
     assert digest({**WEIGHTS, "a": np.asfortranarray(WEIGHTS["a"])}) == digest(WEIGHTS)
 
 
-nn = import_module("torch.nn")
 keras = import_module("keras")
 import_module("jax").config.update("jax_platforms", "cpu")  # else it asks every plug-in for devices
 nnx = import_module("flax.nnx")
@@ -112,3 +114,23 @@ def test_a_norm_that_starts_at_zero_stays_there():
         weights, _ = starting(fresh, spec, None)
         assert np.array_equal(weights[gamma], start)
         assert weights["0.dense.kernel"].any()
+
+
+@pytest.mark.parametrize(
+    ("words", "layer"),
+    {
+        "has no shape before the first call": nn.LazyLinear(3),
+        "is complex": nn.Linear(2, 3, dtype=torch.complex64),
+    }.items(),
+)
+def test_weights_that_cannot_be_compared_are_refused_with_the_remedy(words, layer):
+    with refusing("model: weight 'weight'", words):
+        of_torch.require_names(layer, "model")
+
+
+def test_a_shared_weight_is_one_array_whose_padding_index_keeps_its_zeros():
+    words, back = nn.Embedding(9, 4, padding_idx=2), nn.Linear(4, 9, bias=False)
+    back.weight = words.weight
+    fresh = of_torch.export(of_torch.canonical_entries(nn.Sequential(words, back)))
+    (values,) = starting(fresh, make_spec("fashion-cnn", "torch"), None)[0].values()
+    assert [row for row in range(9) if not values[row].any()] == [2]

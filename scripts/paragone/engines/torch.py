@@ -104,6 +104,7 @@ class Torch(Reports):
         self.model = self.place(
             require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
         )
+        self.ignores_seed = torch.initial_seed() != spec.seed  # as the function has set its own
         for (
             layer
         ) in self.model.modules():  # a snapshot has what a model's author leaves out of state dicts

@@ -6,7 +6,7 @@ import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import UserError, first_sentence
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import MODEL, Spec
 from paragone.data import Dataset
 
 EXAMPLES = 2  # batch norm needs two
@@ -60,7 +60,13 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
             "the parity gate cannot switch off, or counts its calls; use the framework's layers of dropout, "
             "and keep in buffers what a call changes"
         )
-    return [f"{where} {notice}" for notice in _notices(spec, dataset, values, has_more)]
+    notices = _notices(spec, dataset, values, has_more)
+    if spec.workload.initializer == MODEL and getattr(engine, "ignores_seed", False):
+        notices.append(
+            "has the same initial values for every seed; leave setting a seed to the run (of flax: give its "
+            "function an argument `rngs`)"
+        )
+    return [f"{where} {notice}" for notice in notices]
 
 
 def _notices(spec: Spec, dataset: Dataset, outputs: np.ndarray, has_more: bool) -> list[str]:
