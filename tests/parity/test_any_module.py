@@ -1,5 +1,6 @@
 """A module of one framework is compared with its plain form in double precision, whatever its layers."""
 
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace as with_fields
 from importlib import import_module
@@ -20,6 +21,28 @@ from paragone.training.observe import observe
 pytestmark = pytest.mark.full
 
 DATASET = with_fields(make_images(train=40, test=16, side=8), name="fashion_mnist")
+
+
+def of_jax(shape: tuple, classes: int, rngs: Any) -> Any:
+    """A frozen stem, group norm, a recurrent layer, free parameters, one unused, dropout of its own rate."""
+    nnx, jnp = import_module("flax.nnx"), import_module("jax.numpy")
+
+    class Rows(nnx.Module):
+        def __init__(self) -> None:
+            self.stem = nnx.Conv(shape[2], 4, (2, 2), rngs=rngs)
+            sys.modules["paragone.models.jax"].freeze(self.stem)
+            self.norm = nnx.GroupNorm(4, num_groups=2, rngs=rngs)
+            self.rows = nnx.RNN(nnx.GRUCell(4 * shape[1], 6, rngs=rngs))
+            self.scale, self.unused = nnx.Param(1.0), nnx.Param(jnp.ones(3))
+            self.calls, self.drop = nnx.Variable(0), nnx.Dropout(0.2, rngs=rngs)
+            self.head = nnx.Linear(6, classes, rngs=rngs)
+
+        def __call__(self, x: Any) -> Any:
+            self.calls[...] += 1
+            x = self.norm(self.stem(x)).reshape(*x.shape[:2], -1)
+            return self.head(self.drop(self.rows(x)[:, -1] * self.scale))
+
+    return Rows()
 
 
 def of_tensorflow(shape: tuple, classes: int) -> Any:
@@ -45,7 +68,7 @@ def of_tensorflow(shape: tuple, classes: int) -> Any:
     return Rows()
 
 
-MODELS = {"tensorflow": of_tensorflow}
+MODELS = {"jax": of_jax, "tensorflow": of_tensorflow}
 BACKENDS = {"jax": "jax", "tensorflow": "tensorflow-mirrored"}
 
 

@@ -7,8 +7,8 @@ program computes the same as the program on one device, so that batch norm sees 
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,23 @@ from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.engines import Probe, Reports, kept_programs
 from paragone.engines.jax_optimizers import create_optimizer
-from paragone.models import create_model
+from paragone.models import create_model, signature_of
 from paragone.models.jax import (
     MODELS,
     Embedding,
     MaxPool,
     Squares,
+    call_options,
     compute_in,
-    entries,
+    computing,
+    dropout_off,
+    entries_by,
+    is_floating,
+    is_random,
+    is_trained,
     read_start,
     require_names,
-    weighted,
+    trainee,
 )
 from paragone.models.weights import Weights, decayed
 from paragone.tasks import jax as tasks
@@ -75,21 +81,28 @@ class Jax(Reports):
         self._whole = NamedSharding(mesh, PartitionSpec())
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
-        self._model = require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
+        initializer, name = spec.workload.initializer, spec.workload.model_name
+        with jax.enable_x64(False):  # the same initial values in every precision
+            model = create_model(MODELS, spec, dataset, rngs=nnx.Rngs(spec.seed))
+            self._model = require_names(trainee(model, name, initializer), initializer)
+        self._entries = entries_by(initializer)
+        self.ignores_seed = "rngs" not in signature_of(MODELS[name]).parameters
         for _, module in [*nnx.iter_graph(self._model)]:
             if isinstance(module, Embedding):
                 module.counts = spec.workload.updates_seen_words
             if isinstance(module, MaxPool):
                 module.compares = bool(spec.tuned("compared_pools"))
-        compute_in(weighted(self._model), spec.precision)
-        self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
-        self._graph, params, squares, statistics = nnx.split(
-            self._model, nnx.Param, Squares, nnx.BatchStat
+        compute_in(computing(self._model, initializer), spec.precision)
+        self._set_graphs()
+        _, params, squares, self._streams, statistics = nnx.split(
+            self._model, is_trained, Squares, is_random, ...
         )
         self._optimizer = create_optimizer(spec.workload.optimizer, self._decayed(params))
         params, squares, statistics = jax.tree.map(
-            lambda array: array.astype(self._dtype), (params, squares, statistics)
+            lambda array: jnp.asarray(array, self._dtype if is_floating(array) else None),
+            (params, squares, statistics),
         )
+        nnx.update(self._model, params, squares, statistics)
         self._squares = self._put_whole(squares)
         state = {
             "params": params,
@@ -103,20 +116,41 @@ class Jax(Reports):
         self.warm_up_steps = self._several + 1  # both programs
         self._train_several = jax.jit(self._train_in_turn, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
+        self._pass, self._passes = jax.jit(self._forward), count()
+
+    def _set_graphs(self) -> None:
+        self._graph = nnx.graphdef(self._model)
+        self._test_graph = nnx.graphdef(nnx.with_attributes(self._model, **EVALUATING))
 
     def _decayed(self, params: nnx.State) -> nnx.State:
         """Return which arrays the weight decay applies to."""
         options = self._workload.optimizer
         decays = {
             id(variable): decayed(len(layout.shape), options)
-            for _, variable, layout in entries(self._model)
+            for _, variable, layout in self._entries(self._model)
         }
         by_path = {path: decays.get(id(variable)) for path, variable in nnx.iter_graph(self._model)}
         return nnx.map_state(lambda path, variable: variable.replace(by_path[path]), params)
 
     # The device side
 
-    def _logits(self, model: Callable[..., jax.Array], inputs: jax.Array, **rngs: Any) -> jax.Array:
+    def _called(
+        self, states: tuple, inputs: jax.Array, key: jax.Array, trains: bool
+    ) -> tuple[nnx.Module, Any]:
+        """Return the module with these states, and what it returns for stored examples.
+
+        `key`: of all random numbers, with which the module's own streams begin, too.
+        """
+
+        def begun(path: tuple, stream: nnx.Variable) -> nnx.Variable:
+            if isinstance(stream, nnx.RngCount):
+                return stream.replace(jnp.zeros(stream.shape, stream.dtype))
+            begin = jax.random.fold_in(key, paths.index(path))
+            return stream.replace(jax.random.split(begin, stream.shape))
+
+        paths = [path for path, _ in nnx.to_flat_state(self._streams)]
+        graph = self._graph if trains else self._test_graph
+        model = nnx.merge(graph, *states, nnx.map_state(begun, self._streams))
         if scale := self._workload.input:
             inputs = inputs.astype(self._dtype) / scale.divide
             mean, std = (
@@ -124,25 +158,40 @@ class Jax(Reports):
                 for v in (scale.mean, scale.std)
             )
             inputs = (inputs - mean) / std
-        logits = model(inputs, **rngs).astype(self._dtype)
+        return model, model(inputs, **call_options(model, trains, key))
+
+    def _as_logits(self, outputs: jax.Array) -> jax.Array:
+        logits = outputs.astype(self._dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return jax.nn.softmax(logits) if self._workload.loss == "double_softmax" else logits
+
+    def _tested(self, state: State, squares: Any, inputs: jax.Array) -> jax.Array:
+        """Return the logits in evaluation."""
+        states = state["params"], squares, state["statistics"]
+        return self._as_logits(self._called(states, inputs, jax.random.key(0), False)[1])
 
     def _loss(
         self, variables: tuple, statistics: Any, batch: tuple, key: jax.Array
     ) -> tuple[jax.Array, tuple]:
-        """Return the mean loss, and (logits, losses, new batch-norm statistics). `key`: of dropout masks."""
+        """Return the mean loss, and (logits, losses, new statistics). `key`: of dropout masks.
+
+        The statistics are those of batch norm, and all else that the model holds and that is not trained.
+        """
         inputs, labels = batch
         # Copies in this trace, since the model assigns them.
-        statistics = jax.tree.map(lambda array: array, statistics)
-        model = nnx.merge(self._graph, *variables, statistics)
-        logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
+        copies = jax.tree.map(lambda array: array, statistics)
+        model, outputs = self._called((*variables, copies), inputs, key, True)
+        logits = self._as_logits(outputs)
         losses = tasks.losses(self._workload.task, logits, labels)
         if self._workload.task.weighs:
             loss = losses.sum() / tasks.weights(self._workload.task, logits, labels).sum()
         else:
             loss = losses.mean()
-        return loss, (logits, losses, nnx.state(model, nnx.BatchStat))
+        # Not what the pass has added, such as `nnx.Intermediate`; of the same types, as steps are compiled.
+        paths = {path for path, _ in nnx.to_flat_state(statistics)}
+        after = nnx.state(model, lambda path, _: path in paths)
+        after = jax.tree.map(lambda new, old: new.astype(old.dtype), after, statistics)
+        return loss, (logits, losses, after)
 
     def _train(
         self,
@@ -213,10 +262,15 @@ class Jax(Reports):
 
     def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
         inputs, labels, weights = batch
-        model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
-        logits = self._logits(model, inputs)
+        logits = self._tested(state, squares, inputs)
         losses = tasks.losses(self._workload.task, logits, labels)
         return totals + self._sums(logits, losses, labels, weights)
+
+    def _forward(self, state: State, squares: Any, inputs: jax.Array, seed: jax.Array) -> Any:
+        """Return what the model returns in training mode if it is an array; its type is in `_returned`."""
+        states = state["params"], squares, state["statistics"]
+        self._returned = self._called(states, inputs, jax.random.key(seed), True)[1]
+        return self._returned if isinstance(self._returned, jax.Array) else None
 
     def _sums(
         self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
@@ -299,8 +353,7 @@ class Jax(Reports):
 
         @jax.jit
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
-            model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
-            return jax.nn.softmax(self._logits(model, inputs))
+            return jax.nn.softmax(self._tested(state, squares, inputs))
 
         probabilities = compute(self._host(), nnx.state(self._model, Squares), inputs)
         return np.asarray(probabilities, np.float32)
@@ -317,25 +370,36 @@ class Jax(Reports):
         nnx.update(self._model, gradients)  # which keeps the order of its layers
         by_name = {
             name: layout.canonical(variable[...])
-            for name, variable, layout in entries(self._model)
-            if isinstance(variable, nnx.Param)
+            for name, variable, layout in self._entries(self._model)
+            if is_trained((), variable)
         }
         return Probe(np.asarray(logits), float(loss), by_name)
+
+    def outputs(self, inputs: np.ndarray) -> Any:
+        seed = np.uint32(next(self._passes))
+        outputs = self._pass(self._state, self._squares, self._put_whole(inputs), seed)
+        return self._returned if outputs is None else np.asarray(outputs)
+
+    def dropout_off(self) -> bool:
+        was_on = dropout_off(self._model)
+        self._set_graphs()
+        return was_on
 
     def weights(self) -> Weights:
         state = self._host()
         nnx.update(self._model, state["params"], state["statistics"])
         return {
-            name: layout.canonical(variable[...]) for name, variable, layout in entries(self._model)
+            name: layout.canonical(variable[...])
+            for name, variable, layout in self._entries(self._model)
         }
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         return read_start(path, names)
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, layout in entries(self._model):
-            variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
-        params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
+        for name, variable, layout in self._entries(self._model):
+            variable.set_value(jnp.asarray(layout.native(weights[name]), self._dtype))
+        params, _, _, statistics = nnx.state(self._model, is_trained, Squares, is_random, ...)
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 
     def updates(self) -> int:

@@ -3,6 +3,7 @@
 import inspect
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, get_origin
 
 import msgspec
@@ -17,12 +18,15 @@ from paragone.data import Dataset
 __path__ = plugins.extended(__path__, "models")
 
 
-def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
+def create_model(
+    models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset, **offered: Any
+) -> Any:
     """Create the workload's model from the data set's shape and classes and the options of its block.
 
     `models`: functions by name. A model of texts is also given `vocabulary`, the number of word indices; one
-    of numbers the number of targets in the place of classes. Raises `UserError` if the framework lacks the
-    model, or if its options, `input` or `task` do not fit.
+    of numbers the number of targets in the place of classes. `offered`: what a function is given if its
+    signature has it. Raises `UserError` if the framework lacks the model, or if its options, `input` or
+    `task` do not fit.
     """
     _check_input(spec.workload, dataset)
     _check_labels(spec.workload, dataset)
@@ -36,7 +40,8 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
         )
     if dataset.vocabulary is not None:
         options["vocabulary"] = dataset.vocabulary
-    where, signature = f"workloads.{spec.workload.name}.model", inspect.signature(models[name])
+    where, signature = f"workloads.{spec.workload.name}.model", signature_of(models[name])
+    options |= {key: value for key, value in offered.items() if key in signature.parameters}
     try:
         signature.bind(shape, classes, **options)
     except TypeError as error:
@@ -66,6 +71,13 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     if model is None:
         raise UserError(f"{where}: the function of {name!r} returns no model")
     return model
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function or of a class, of which flax hides it."""
+    if not isinstance(function, type):
+        return inspect.signature(function)
+    return inspect.signature(partial(function.__init__, None))  # type: ignore[misc]  # of the class itself
 
 
 def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | None) -> None:

@@ -2,9 +2,10 @@
 
 The function of a model takes the shape of one example (channels last), the number of classes and the options
 of the workload's `model` block, and returns a module from (batch, height, width, channels) to logits. Layers
-are assigned in forward order, which `entries` relies on.
+are assigned in forward order, which `canonical_entries` relies on.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import MODEL, Initializer
 from paragone.models.start import damaged, unwrapped
-from paragone.models.weights import Weights
+from paragone.models.weights import BUFFER, FROZEN, Weights
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -137,6 +138,18 @@ def _backward(power: int, kept: tuple, gradient: jax.Array) -> tuple:
 _follow.defvjp(_forward, _backward)
 
 
+class Frozen(nnx.Variable):
+    """A weight that is not trained."""
+
+
+def freeze(module: nnx.Module) -> None:
+    """Let no weight of a module be trained."""
+    for _, layer in nnx.iter_modules(module):
+        for name, weight in [*vars(layer).items()]:
+            if isinstance(weight, nnx.Param):
+                setattr(layer, name, Frozen(weight[...]))
+
+
 class Residual(nnx.Linear):
     """A dense layer without bias whose output is added to its block's input."""
 
@@ -177,8 +190,46 @@ class Layout:
         return array.reshape([self.native_shape[axis] for axis in self.axes]).transpose(self.axes)
 
 
-def entries(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
-    """Return canonical name, variable and layout of every weight, in forward order."""
+Entries = Iterator[tuple[str, nnx.Variable, Layout]]
+
+
+def entries_by(initializer: Initializer) -> Callable[[nnx.Module], Entries]:
+    """Return what yields the arrays of a module by the names that an initializer asks for."""
+    return native_entries if initializer == MODEL else canonical_entries
+
+
+def native_entries(model: nnx.Module) -> Entries:
+    """Yield what `canonical_entries` does of any module, with flax's paths and axes.
+
+    What is no `nnx.Param` is not trained: variables of flax's own types are buffers, others are frozen.
+    Those of whole numbers, such as counters, are left out.
+    """
+    for path, variable in nnx.iter_graph(model):
+        if isinstance(variable, nnx.Variable) and is_floating(variable):
+            name, shape = ".".join(map(str, path)), variable.shape
+            if not is_trained(path, variable):
+                name += BUFFER if type(variable).__module__.startswith("flax.") else FROZEN
+            yield name, variable, Layout(tuple(range(len(shape))), shape, shape)
+
+
+def is_floating(variable: Any) -> bool:
+    """Return whether a variable or an array holds real numbers."""
+    return jnp.issubdtype(getattr(variable, "dtype", bool), jnp.floating)
+
+
+def is_trained(path: Any, variable: Any) -> bool:
+    """Return whether the optimizer updates what a module has at a path; it is a filter of nnx."""
+    return isinstance(variable, nnx.Param) and is_floating(variable)
+
+
+def is_random(path: Any, variable: Any) -> bool:
+    """Return whether what a module has at a path draws random numbers; it is a filter of nnx."""
+    is_key = jnp.issubdtype(getattr(variable, "dtype", bool), jax.dtypes.prng_key)
+    return isinstance(variable, nnx.RngState) or (isinstance(variable, nnx.Variable) and is_key)
+
+
+def canonical_entries(model: nnx.Module) -> Entries:
+    """Yield canonical name, variable and layout of every weight, in forward order."""
     for index, layer in enumerate(weighted(model)):
         kind, parts = _KINDS[type(layer)]
         if isinstance(layer, nnx.Conv):
@@ -187,7 +238,9 @@ def entries(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
         for part, attribute in parts.items():
             variable = getattr(layer, attribute)
             if variable is not None:
-                yield f"{index}.{kind}.{part}", variable, _layout(layer, kind, part, variable)
+                suffix = FROZEN * (not isinstance(variable, nnx.Param | nnx.BatchStat))
+                layout = _layout(layer, kind, part, variable)
+                yield f"{index}.{kind}.{part}{suffix}", variable, layout
 
 
 def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
@@ -207,14 +260,95 @@ def require_names(model: nnx.Module, initializer: Initializer) -> nnx.Module:
     """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
     if initializer == MODEL:
         return model
-    names = {id(variable) for _, variable, _ in entries(model)}
+    names = {id(variable) for _, variable, _ in canonical_entries(model)}
     for path, variable in nnx.iter_graph(model):
         if isinstance(variable, nnx.Param) and id(variable) not in names:
             raise UserError(
-                f"model: weight {'.'.join(map(str, path))!r} belongs to a layer whose weights the project "
-                f"cannot name; use {', '.join(sorted({kind.__name__ for kind in _KINDS}))}"
+                f"model: weight {'.'.join(map(str, path))!r} belongs to a layer whose weights have no "
+                "counterpart in other frameworks; write `initializer: model` and variants of JAX alone, or "
+                f"use {', '.join(sorted({kind.__name__ for kind in _KINDS}))}"
             )
     return model
+
+
+def trainee(model: Any, name: str, initializer: Initializer) -> nnx.Module:
+    """Return what the function of a model returned, in training mode.
+
+    With its own initial values it is a copy, as the function may return the same module again. Raises
+    `UserError` if it is no module of nnx, or if its call needs an argument that `call_options` lacks.
+    """
+    where = f"{plugins.origin('MODELS', name) or 'models/jax.py'}: model {name}"
+    if not isinstance(model, nnx.Module):
+        kind = f"{type(model).__module__}.{type(model).__name__}"
+        is_linen = any(base.__module__.startswith("flax.linen") for base in type(model).__mro__)
+        raise UserError(
+            f"{where} is a {'module of flax.linen' if is_linen else kind}; return one of flax.nnx; of linen "
+            "it is nnx.bridge.ToNNX(module, rngs=rngs).lazy_init(jnp.zeros((1, *shape)))"
+        )
+    given = call_options(model, True, jax.random.key(0))
+    for key, parameter in [*_parameters(model).items()][2:]:
+        has_value = parameter.default is not parameter.empty or "VAR_" in parameter.kind.name
+        if key not in given and not has_value:
+            raise UserError(
+                f"{where} needs the argument `{key}` in each call; engines give the inputs, and of rngs, "
+                "train, training, deterministic and use_running_average those which the signature of "
+                "`__call__` has: give it a default value"
+            )
+    if initializer == MODEL:  # others need the order of layers, which a copy has lost
+        model = nnx.clone(model)
+    model.train()
+    for _, variable in nnx.iter_graph(model):
+        if isinstance(variable, nnx.Variable) and isinstance(variable.get_value(), int | float):
+            variable.set_value(jnp.asarray(variable.get_value()))
+    return model
+
+
+def _parameters(model: nnx.Module) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a call, with those of the linen module that it may wrap."""
+    calls = type(getattr(model, "to_nnx__module", model)).__call__, type(model).__call__
+    return {n: p for call in calls for n, p in inspect.signature(call).parameters.items()}
+
+
+def call_options(model: nnx.Module, trains: bool, key: jax.Array) -> dict[str, Any]:
+    """Return what a module is called with beside the inputs: of all that is usual what its signature has.
+
+    `key`: of random numbers. Evaluation gives none to a module that has a default in their place.
+    """
+    parameters = _parameters(model)
+    given = dict.fromkeys(("train", "training", "is_training"), trains)
+    given |= dict.fromkeys(("deterministic", "use_running_average"), not trains)
+    options: dict[str, Any] = {name: value for name, value in given.items() if name in parameters}
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    rngs = parameters.get("rngs")
+    if (trains and (rngs or takes_all)) or (rngs and rngs.default is rngs.empty):
+        options["rngs"] = nnx.Rngs(jax.random.fold_in(key, 1 << 31), dropout=key)
+    if trains and hasattr(model, "to_nnx__module"):
+        options["mutable"] = ["batch_stats"]
+    return options
+
+
+def dropout_off(model: nnx.Module) -> bool:
+    """Switch off what drops values at random in training; return whether something was on.
+
+    That is each rate that an attribute with "drop" in its name holds, as those of attention, and the rate of
+    a layer with "Drop" in the name of its class.
+    """
+    was_on = False
+    for _, layer in nnx.iter_modules(model):
+        is_dropout = "Drop" in type(layer).__name__
+        for name, rate in [*vars(layer).items()]:
+            is_rate = "drop" in name.lower() or (is_dropout and name in ("rate", "p", "prob"))
+            if is_rate and isinstance(rate, float) and rate:
+                was_on = True
+                setattr(layer, name, 0.0)
+    return was_on
+
+
+def computing(model: nnx.Module, initializer: Initializer) -> Iterable[Any]:
+    """Return the layers that compute in a precision: those with canonical names, or all that have one."""
+    if initializer != MODEL:
+        return weighted(model)
+    return [layer for _, layer in nnx.iter_modules(model) if "dtype" in vars(layer)]
 
 
 def weighted(module: Any) -> Iterator[Any]:
@@ -242,6 +376,8 @@ def compute_in(layers: Iterable[Any], precision: str) -> None:
     """
     for layer in layers:
         layer.dtype = jnp.dtype(precision)
+        # Of what a recurrent layer starts with.
+        layer.param_dtype = jnp.promote_types(layer.dtype, jnp.float32)
         if precision == "bfloat16" and getattr(layer, "bias", None) is not None:
             for kind, attribute in _PRODUCTS.items():
                 if isinstance(layer, kind):

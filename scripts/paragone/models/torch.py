@@ -120,12 +120,15 @@ def dropout_off(module: nn.Module) -> bool:
     """
     was_on = False
     for layer in module.modules():
-        if "Drop" in type(layer).__name__:
+        is_dropout = "Drop" in type(layer).__name__
+        if is_dropout:
             was_on |= bool(getattr(layer, "p", 1))
             layer.eval()
             layer.train = lambda *_, layer=layer: layer
         for name, rate in vars(layer).items():
-            if "drop" in name.lower() and isinstance(rate, float) and rate:
+            # A module may read the rate of a layer that it does not call.
+            is_rate = "drop" in name.lower() or (is_dropout and name == "p")
+            if is_rate and isinstance(rate, float) and rate:
                 was_on = True
                 setattr(layer, name, 0.0)
     return was_on
