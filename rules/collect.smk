@@ -28,7 +28,6 @@ rule check_parity:
 
 rule collect_runs:
     input:
-        PLAN.path("rules/schemas/compliance.csv"),
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         contests=lambda wildcards: PLAN.timings(wildcards.experiment),
@@ -51,6 +50,7 @@ rule collect_runs:
     params:
         code=PLAN.code("collect.py", "analysis"),
         job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
+        content=content_of(PLAN.path("rules/schemas/compliance.csv")),
         files=files,
     message:
         "Checking the records of {wildcards.experiment}"

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import time
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
@@ -23,8 +23,8 @@ from paragone.base.locks import hold_results
 from paragone.base.processes import mend_shell
 from paragone.config.decode import with_expanded_paths
 from paragone.config.read import merged, read
-from paragone.plan.code import code_of
-from paragone.plan.exhibits import FIGURES, TABLES
+from paragone.plan.code import code_of, content_of
+from paragone.plan.exhibits import FIGURES, PUBLISHED, TABLES
 from paragone.plan.plan import Plan
 from snakemake.cli import parse_args
 from snakemake.resources import Resources
@@ -62,8 +62,16 @@ if PLACES.modifies_prefixes or PLACES.replace_prefix("<results>") != "<results>"
     raise WorkflowError(
         "module: replace_prefix, or a prefix around it: write pathvars: results=... here"
     )
+# What Snakemake knows of files, by which it sees what has changed, and a copy of it for results that are copied alone.
+METADATA, COPIED = Path(".snakemake/metadata"), RESULTS / "metadata.tar.gz"
+if workflow.is_main_process and COPIED.exists() and not any(METADATA.glob("*")):
+    with suppress(OSError, EOFError):  # of a damaged copy
+        shutil.unpack_archive(COPIED, METADATA, filter="data")
+    # Without it, Snakemake takes them for those of an old release.
+    Path(".snakemake/incomplete").mkdir(exist_ok=True)
+
 TEMPLATES = "scripts/paragone/reporting/templates"
-RUN = "python {params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files:q})"
+RUN = "python {params.files[0]:q}/{params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files[1]:q})"
 QUIET = f"{RUN} >{{log:q}} 2>&1"
 SHOWN = f"{RUN} 2>&1 | tee {{log:q}}"
 PROGRESS = f"{RUN} 2>{{log:q}} | tee -a {{log:q}}"
@@ -126,14 +134,19 @@ onstart:
         HELD = hold_results(RESULTS, trainers=workflow.local_exec)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+    # A clock was set back: a job must not read what is newer than its output.
+    for path in RESULTS.rglob("*"):
+        with suppress(OSError):  # of a file that is gone, or another user's
+            if path.lstat().st_mtime > START:
+                os.utime(path, (START - 1, START - 1), follow_symlinks=False)
 
 
 onerror:
-    print_notices()
+    end_call()
 
 
 onsuccess:
-    print_notices()
+    end_call()
     answers, page = RESULTS / "answers.md", RESULTS / "index.html"
     if answers.exists() and answers.stat().st_mtime >= START:
         print("", answers.read_text(encoding="utf-8"), sep="\n")
@@ -146,17 +159,20 @@ def document(**values):
 
 
 def files(wildcards, input, output):
-    """The part of a job's document that reruns nothing: its named files."""
-    return canonical({**input, **output})
+    """Where the project is, and the part of a job's document that reruns nothing: its named files."""
+    return files_with(input, output)
 
 
 def files_with(input, output, **values):
     """The same with other values."""
-    return canonical({**input, **output, **values})
+    return [PLAN.path(""), canonical({**input, **output, **values})]
 
 
-def print_notices():
-    """Print what the jobs of this call noticed, again at its end."""
+def end_call():
+    """Keep what Snakemake knows of the results with them, and print again what the jobs noticed."""
+    with suppress(OSError):  # of a full disk
+        made = shutil.make_archive(RESULTS / ".metadata", "gztar", METADATA)
+        os.replace(made, COPIED)
     for notice in PLAN.notices_of_jobs(START):
         print(notice, file=sys.stderr)
 

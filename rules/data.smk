@@ -13,10 +13,6 @@ if "PARAGONE_MIRRORS" in os.environ:  # jobs elsewhere read the workflow again
 
 
 rule fetch:
-    input:
-        # Another content is another data set: `state` has the program look. What is missing is an error of
-        # the program, unless a stand-in is asked for.
-        lambda wildcards: PLAN.data_files(wildcards.dataset),
     output:
         source="<results>/data/{dataset}/source.json",
     log:
@@ -30,11 +26,14 @@ rule fetch:
         code=lambda wildcards: PLAN.code_of_data("fetch.py", wildcards.dataset),
         job=lambda wildcards: document(
             dataset=wildcards.dataset,
-            block=PLAN.dataset(wildcards.dataset),
+            # The user's files are no input, which has a time: another content is another `state`.
+            block={key: v for key, v in PLAN.dataset(wildcards.dataset).items() if key != "path"},
             data={key: config["data"][key] for key in ("folder", "source")},
             state=PLAN.state_of_data(wildcards.dataset),
         ),
-        files=files,
+        files=lambda wildcards, input, output: files_with(
+            input, output, path=PLAN.dataset(wildcards.dataset).get("path")
+        ),
     message:
         "Looking for {wildcards.dataset}"
     shell:
@@ -65,8 +64,6 @@ rule serialize:
 
 
 use rule fetch as pretrained with:
-    input:
-        [],
     output:
         source="<results>/weights/{model}.json",
     log:
@@ -80,5 +77,6 @@ use rule fetch as pretrained with:
             model=wildcards.model,
             data={key: config["data"][key] for key in ("folder", "source", "pretrained")},
         ),
+        files=files,
     message:
         "Looking for the weights of {wildcards.model}"

@@ -36,7 +36,10 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
         params:
             code=PLAN.code("draw.py", "reporting"),
             job=lambda _, section=section: document(**PLAN.drawing(section)),
-            files=lambda _, output: document(results=output[0].rsplit("/", 3)[0]),
+            content=content_of(*PLAN.reads[PUBLISHED](section)),
+            files=lambda _, output, section=section: files_with(
+                {}, {}, results=output[0].rsplit("/", 3)[0], paper=PLAN.paper_of(section)
+            ),
         message:
             f"Drawing and tabulating {section}"
         shell:

@@ -4,16 +4,15 @@
 #
 # <results>/so_far.html is there once the primary question is answered.
 
-TEMPLATES_OF_PAGE = [
-    PLAN.path(f"{TEMPLATES}/{name}")
-    for name in ("page.html", "first_screen.html", "run.html", "page.css", "page.js")
+TEXTS = [
+    *Path(PLAN.path(TEMPLATES)).glob("*.*"),
+    *PLAN.captions(),
+    *(path for paper in PLAN.cited().values() for path in paper.files),
 ]
 
 
 rule page:
     input:
-        TEMPLATES_OF_PAGE,
-        PLAN.captions(),
         PLAN.files(FIGURES, "svg", "csv"),
         PLAN.files(TABLES, "json", "csv"),
         "<results>/answers.json",
@@ -28,9 +27,13 @@ rule page:
         "../envs/workflow.yaml"
     params:
         code=PLAN.code("write_page.py", "reporting"),
-        job=lambda _: document(**PLAN.page(workflow.configfiles)),
+        job=lambda _: document(**PLAN.page()),
+        content=content_of(*TEXTS),
         files=lambda wildcards, input, output: files_with(
-            input, output, results=os.path.dirname(output.page)
+            input,
+            output,
+            results=os.path.dirname(output.page),
+            **PLAN.page_places(workflow.configfiles),
         ),
     message:
         "Writing the page"
@@ -40,8 +43,6 @@ rule page:
 
 use rule page as page_so_far with:
     input:
-        TEMPLATES_OF_PAGE,
-        PLAN.captions(),
         PLAN.files(FIGURES, "svg", "csv", section=PLAN.primary),
         PLAN.files(TABLES, "json", "csv", section=PLAN.primary),
         [f"<results>/tables/{PLAN.primary}/{name}.parquet" for name in ("runs", "rounds")],
@@ -51,17 +52,13 @@ use rule page as page_so_far with:
         "<results>/logs/so_far.log",
     priority: 1
     params:
-        job=lambda _: document(so_far=PLAN.primary, **PLAN.page(workflow.configfiles)),
+        job=lambda _: document(so_far=PLAN.primary, **PLAN.page()),
     message:
         "Writing the page of the primary question"
 
 
 use rule page as paper with:
     input:
-        PLAN.path(f"{TEMPLATES}/paper.typ"),
-        PLAN.path("rules/report/method.rst"),
-        PLAN.captions(),
-        [paper.files for paper in PLAN.cited().values()],
         PLAN.files(FIGURES, "svg", "pdf", "csv"),
         PLAN.files(TABLES, "json", "csv"),
         "<results>/answers.json",

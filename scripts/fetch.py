@@ -10,17 +10,20 @@ from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.base.processes import take_environment
 from paragone.base.typed_json import Job, read_job
+from paragone.config.datasets import STATES
 from paragone.data import locate
 
 
 class Search(Job, kw_only=True):
     """A data set, with its `block` of `datasets`, or a model whose published weights are looked for.
 
-    `data`: the config's `data` block. `state`: of the user's files, whose change has them looked at again.
+    `data`: the config's `data` block. `path`: that of the block. `state`: of the user's files; another one
+    has them looked at again.
     """
 
     dataset: str = ""
     block: dict[str, Any] = msgspec.field(default_factory=dict)
+    path: str | dict[str, str] | None = None
     model: str = ""
     data: dict[str, Any]
     state: str = ""
@@ -32,7 +35,9 @@ def main() -> None:
     """Run the program; for the content of its output see `locate.find` and the paper's `provide`."""
     job: Search = read_job(Search)
     if job.dataset:
-        source = locate.find(job.dataset, job.block, job.data)
+        block = job.block if job.path is None else job.block | {"path": job.path}
+        source = locate.find(job.dataset, block, job.data)
+        write_json([job.state], job.source.with_name(STATES))
         print(
             f"{source['dataset']}: {source['source']}, edition {source['edition']} ({source['origin']})"
         )

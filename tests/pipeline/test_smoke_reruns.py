@@ -1,6 +1,5 @@
 """What a change reruns: all that depends on it, and nothing else."""
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -69,9 +68,7 @@ def test_an_edit_of_what_all_programs_import_makes_everything_again(smoke):
 
 
 def test_finished_means_nothing_to_do(smoke, tmp_path):
-    """Not with one core, nor with another mirror, nor when every file has another time."""
-    for name in smoke.checkout.files:
-        os.utime(smoke.checkout / name)
+    """Not with one core, nor with another mirror. Other times: test_same_content.py."""
     line = ("all", "--cores", "1", *smoke.options)
     assert smoke.checkout.jobs(*line, PARAGONE_MIRRORS=str(tmp_path)) == {}
 

@@ -59,7 +59,8 @@ EXHIBITS = [("figures", name) for name in FIGURES] + [("tables", name) for name 
 
 def program(name, group, *specs):
     """See `code_of`: a program of this workflow."""
-    return code_of(f"workflows/ahead_of_time/{name}", group, *loaded_names(*specs))
+    path, code = code_of(f"workflows/ahead_of_time/{name}", group, *loaded_names(*specs))
+    return [os.path.relpath(PROJECT / path), code]
 
 
 def environment(wildcards):

@@ -68,9 +68,7 @@ def write_bytes(content: bytes, path: Path, *, durable: bool = True) -> None:
         file.write(content)
 
 
-def write_json(
-    content: dict[str, Any], path: Path, indent: int | None = 1, *, durable: bool = True
-) -> None:
+def write_json(content: Any, path: Path, indent: int | None = 1, *, durable: bool = True) -> None:
     """Write JSON; raises `ValueError` for a number that JSON does not have (NaN, infinity)."""
     write_text(json.dumps(content, indent=indent, allow_nan=False) + "\n", path, durable=durable)
 

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
+from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 STREAM = "stream"  # the form of a text or of tokens as one stream
 SPLITS = ("train", "test")
+# Beside source.json: states of its content, see `state_of_files`; the first is that of what was fetched.
+STATES = "states.json"
 # Keys of a block that do not shape the arrays made from it; the second are those of files with checksums.
 _BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address", "mirror")
 
@@ -64,15 +67,17 @@ def data_paths(block: dict[str, Any]) -> list[str]:
 
 
 def state_of_files(block: dict[str, Any]) -> str:
-    """Return the SHA-256 of names, sizes and times of the files below `path`; if it changes, read again.
+    """Return the SHA-256 of paths, sizes and times of the files below `path`; if it changes, read again.
 
-    A folder's own time says nothing of the files in folders below it.
+    A folder's own time says nothing of the files in folders below it. `st_ctime_ns` is the only time that no
+    program sets.
     """
     lines = []
     for path in map(Path, data_paths(block)):
         for file in sorted(files_below(path)) if path.is_dir() else [path]:
             status = file.stat() if file.exists() else file.lstat()
-            lines.append(f"{file.relative_to(path)}\0{status.st_size}\0{status.st_mtime_ns}")
+            times = status.st_mtime_ns, status.st_ctime_ns
+            lines.append(f"{file}\0{status.st_size}\0{times}")
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
@@ -106,3 +111,42 @@ def files_below(folder: Path, above: tuple[tuple[int, int], ...] = ()) -> Iterat
                 yield from files_below(Path(entry.path), (*above, here))
             elif entry.is_file() or not os.path.exists(entry.path):
                 yield Path(entry.path)
+
+
+def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
+    """Return name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
+
+    A folder is represented by its direct entries. A folder among these, which may hold any number of files,
+    is one entry. What is `left_behind` is ignored.
+    """
+    files = []
+    for split in SPLITS if isinstance(path, dict) else SPLITS[:1]:
+        root = Path(of_split(path, split))
+        prefix = f"{split}/" if isinstance(path, dict) else ""
+        if not root.exists():
+            return []
+        entries = sorted(root.iterdir()) if root.is_dir() else [root]
+        files += [
+            {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
+            for entry in entries
+            if entry == root or not left_behind(entry.name)
+        ]
+    return files
+
+
+def checksums(files: list[dict[str, Any]]) -> dict[str, str]:
+    """Return name -> SHA-256 of described files."""
+    return {file["name"]: file["sha256"] for file in files}
+
+
+def _measured(path: Path) -> dict[str, Any]:
+    if path.is_file():
+        return {"bytes": path.stat().st_size, "sha256": sha256(path)}
+    # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
+    digest, size = hashlib.sha256(), 0
+    for name, file in sorted(
+        (file.relative_to(path).as_posix(), file) for file in files_below(path)
+    ):
+        size += file.stat().st_size
+        digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))
+    return {"bytes": size, "sha256": digest.hexdigest()}

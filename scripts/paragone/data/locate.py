@@ -4,11 +4,9 @@ Files may be in mirror folders, at mirror addresses and at the official address.
 what is on the network.
 """
 
-import hashlib
 import os
 import re
 import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +20,7 @@ import requests
 from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError
 from paragone.config import datasets
+from paragone.config.datasets import checksums, local_files
 from paragone.data import store, synthetic
 from paragone.data.forms import BYTES, kind_of
 
@@ -222,13 +221,6 @@ def _of_user(dataset: str, block: dict) -> dict:
             f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
             "to synthetic"
         )
-    for path in datasets.data_paths(block):
-        ahead = Path(path).stat().st_mtime - time.time()
-        if ahead > 1:  # Snakemake ends a job whose input is newer than its output
-            raise UserError(
-                f"{path}: says that it was changed {ahead:,.0f} seconds from now, as by another clock; give "
-                f"it the present time, `touch {path}`"
-            )
     edition = store.digest(checksums(files))[:12]  # other content is another edition
     return _source(dataset, block, edition, "path of the config", files)
 
@@ -310,42 +302,3 @@ def _source(
         "origin": origin,
         "files": files,
     }
-
-
-def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
-    """Return name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
-
-    A folder is represented by its direct entries. A folder among these, which may hold any number of files,
-    is one entry. What is `left_behind` is ignored.
-    """
-    files = []
-    for split in datasets.SPLITS if isinstance(path, dict) else datasets.SPLITS[:1]:
-        root = Path(datasets.of_split(path, split))
-        prefix = f"{split}/" if isinstance(path, dict) else ""
-        if not root.exists():
-            return []
-        entries = sorted(root.iterdir()) if root.is_dir() else [root]
-        files += [
-            {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
-            for entry in entries
-            if entry == root or not datasets.left_behind(entry.name)
-        ]
-    return files
-
-
-def checksums(files: list[dict[str, Any]]) -> dict[str, str]:
-    """Return name -> SHA-256 of described files."""
-    return {file["name"]: file["sha256"] for file in files}
-
-
-def _measured(path: Path) -> dict[str, Any]:
-    if path.is_file():
-        return {"bytes": path.stat().st_size, "sha256": sha256(path)}
-    # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
-    digest, size = hashlib.sha256(), 0
-    for name, file in sorted(
-        (file.relative_to(path).as_posix(), file) for file in datasets.files_below(path)
-    ):
-        size += file.stat().st_size
-        digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))
-    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -16,10 +16,9 @@ import numpy as np
 
 from paragone.base.atomic_files import sha256, write_json
 from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS, STREAM
+from paragone.config.datasets import SPLITS, STREAM, checksums, local_files
 from paragone.data import forms, store, synthetic
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
-from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
 

@@ -41,13 +41,17 @@ def code_of(program: str, group: str, *names: str) -> list[str]:
     """Return what a rule has as its parameter `code`: the path of a program, and a digest of its code.
 
     `program`: a file of scripts/, or its path in this project, whose folder then counts, too. It is
-    returned relative to the working directory: a moved checkout must not look like a change. `names`: see
-    `digest_of`.
+    returned relative to the project: a moved checkout must not look like a change. `names`: see `digest_of`.
     """
-    path = PROJECT / (program if "/" in program else f"scripts/{program}")
-    beside = sorted(path.parent.rglob("*.py")) if "/" in program else []
-    lines = [digest_of(group, *names), *(_line(file, path.parent) for file in beside)]
-    return [os.path.relpath(path), _digest(lines)]
+    path = program if "/" in program else f"scripts/{program}"
+    folder = (PROJECT / path).parent
+    beside = sorted(folder.rglob("*.py")) if "/" in program else []
+    return [path, _digest([digest_of(group, *names), *(_line(file, folder) for file in beside)])]
+
+
+def content_of(*paths: str | Path) -> str:
+    """Return the digest of what some files hold, wherever they are, as far as they are there."""
+    return _digest(sorted(sha256(Path(path)) for path in paths if Path(path).exists()))
 
 
 def digest_of(group: str, *names: str) -> str:

@@ -4,15 +4,18 @@ Rules ask it for names of files, which begin with the path variable `<results>`,
 programs. Standard library only: the Snakefile imports this module at parse time.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.base.processes import tuning_variables
-from paragone.config.datasets import block_of, data_paths, state_of_files
+from paragone.config.datasets import STATES, block_of, checksums, local_files, state_of_files
 from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
     expand,
@@ -177,14 +180,28 @@ class Plan:
         """The block of a data set."""
         return block_of(self.config.datasets, name, "datasets")
 
-    def data_files(self, dataset: str) -> list[str]:
-        """The user's files of a data set, as far as they are there; none for a stand-in."""
-        is_synthetic = self.config.data.source == "synthetic"
-        return [] if is_synthetic else data_paths(self.dataset(dataset))
-
     def state_of_data(self, dataset: str) -> str:
-        """Return a text that changes when the user's files of a data set change, see `state_of_files`."""
-        return state_of_files(self.dataset(dataset))
+        """Return a text that changes when the content of the user's files of a data set does.
+
+        It is the state, see `state_of_files`, of what was fetched. A file beside source.json lists states of
+        the same content, so that files are read only in a new one. Files that are gone are no change.
+        """
+        block = self.dataset(dataset)
+        if self.config.data.source == "synthetic" or "path" not in block:
+            return ""
+        state = state_of_files(block)
+        folder = Path(self.config.pathvars.results, "data", dataset)
+        try:
+            states = json.loads((folder / STATES).read_bytes())
+            if state not in states:
+                fetched = checksums(json.loads((folder / "source.json").read_bytes())["files"])
+                if (files := local_files(block["path"])) and checksums(files) != fetched:
+                    return state
+                with suppress(OSError):  # of results that only another user may change
+                    write_json([*states, state], folder / STATES)
+            return str(states[0])
+        except (OSError, ValueError):
+            return state
 
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
@@ -316,9 +333,9 @@ class Plan:
         ]
 
     def read_by(self, section: str) -> list[str]:
-        """The files that the figures and tables of a section read."""
+        """The files of results that the figures and tables of a section read."""
         kinds = {kind for _, _, exhibit in self.exhibits_of(section) for kind in exhibit.reads}
-        return [path for kind in sorted(kinds) for path in self.reads[kind](section)]
+        return [path for kind in sorted(kinds - {PUBLISHED}) for path in self.reads[kind](section)]
 
     def drawing(self, section: str) -> dict[str, Any]:
         """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""
@@ -337,10 +354,13 @@ class Plan:
                 for key in sorted(settings)
             },
             "published": block.published,
-            "paper": next((str(paper.folder) for paper in self._paper_of[section]), None),
             "margins": self.config.margins,
             **self.shown_as(),
         }
+
+    def paper_of(self, section: str) -> str | None:
+        """The folder of the paper with the numbers that a section is compared with."""
+        return next((str(paper.folder) for paper in self._paper_of[section]), None)
 
     def shown_as(self) -> dict[str, Any]:
         """How backends are shown: the label and the color of each, and the baseline."""
@@ -362,12 +382,15 @@ class Plan:
         return plugins.caption(kind, name) or f"report/{prefix}_{name}.rst"
 
     def captions(self) -> list[str]:
-        """The captions of page and paper, the page's own first."""
+        """The captions of page and paper, their own first."""
         names = [self.caption(kind, name) for kind, rows in self.exhibits.items() for name in rows]
-        return [self.path(Path("rules") / name) for name in ("report/page.rst", *names)]
+        return [
+            self.path(Path("rules") / name)
+            for name in ("report/page.rst", "report/method.rst", *names)
+        ]
 
-    def page(self, paths: list[Any]) -> dict[str, Any]:
-        """What the config says of page and paper, by the keys of their job; `paths`: its files."""
+    def page(self) -> dict[str, Any]:
+        """What the config says of page and paper, by the keys of their job."""
         outline = [
             {
                 "name": name,
@@ -379,15 +402,16 @@ class Plan:
             }
             for name, block in self.shown().items()
         ]
+        return {"outline": outline, "left_out": self.left_out, **self.shown_as()}
+
+    def page_places(self, paths: list[Any]) -> dict[str, Any]:
+        """Where page and paper find what they show, by the keys of their job; `paths`: the config's files."""
         default = (self._project / "config.yaml").resolve()
         overlays = [os.path.relpath(path) for path in paths if Path(path).resolve() != default]
         return {
-            "outline": outline,
             "captions": self.path("rules/report"),
             "papers": [*self.cited()],
             "preset": ", ".join(overlays),
-            "left_out": self.left_out,
-            **self.shown_as(),
         }
 
     def declaring(self, table: str) -> list[str]:
