@@ -152,7 +152,7 @@ def _first_steps(steps: FirstSteps | None, spec: Spec, status: str) -> Iterator[
     passed, reason = (steps.passed, str(steps.reason)) if steps else (None, "None")
     if passed is False:
         yield Breach("first-steps", "first_steps", reason)
-    is_masked = bool(steps and steps.masked) or spec.workload.dropout
+    is_masked = (steps is not None and steps.masked is True) or spec.workload.dropout
     if passed is None and status == "completed" and not is_masked:
         yield Breach("first-steps-compared", "first_steps", reason)
 

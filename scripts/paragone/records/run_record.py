@@ -227,7 +227,7 @@ class FirstSteps(Part, frozen=True):
     reason: str | None
     deviations: dict[str, Number | None]
     allowed: dict[str, Positive]
-    masked: bool = False
+    masked: bool | UnsetType = UNSET
 
     @property
     def passed(self) -> bool | None:
