@@ -115,12 +115,14 @@ def require_names(module: nn.Module, initializer: Initializer) -> nn.Module:
 def dropout_off(module: nn.Module) -> bool:
     """Switch off what drops values at random in training; return whether something was on.
 
-    That is each layer with "Drop" in the name of its class, which then stays in evaluation mode, and each
-    rate that an attribute with "drop" in its name holds, such as those of recurrent layers and of attention.
+    That is each layer without weights that has "Drop" in the name of its class, which then stays in
+    evaluation mode, and each rate that an attribute with "drop" in its name holds, such as those of recurrent
+    layers and of attention.
     """
     was_on = False
     for layer in module.modules():
-        is_dropout = "Drop" in type(layer).__name__
+        has_weights = any(True for _ in layer.parameters())
+        is_dropout = "Drop" in type(layer).__name__ and not has_weights
         if is_dropout:
             was_on |= bool(getattr(layer, "p", 1))
             layer.eval()
