@@ -18,9 +18,9 @@ from paragone.base.typed_json import Job, read_job, write_job
 from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
+from paragone.parity.compare import refusal
 from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
-from paragone.records.measurements import refusal
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
 from paragone.workers import WorkerJob
@@ -35,8 +35,8 @@ class Contests(Job, kw_only=True):
 
     `specs`: one per variant. `first_steps`: what probe.py expects of the variants' first steps, named after
     what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; the Python of this
-    program runs all others. `parity`: the report of the gate on the workload; a backend that has failed it is
-    not started. `contests`: how many are held at most, each with fresh processes and `rounds`
+    program runs all others. `probes`: what the parity gate compares; a backend that has failed it is not
+    started. `contests`: how many are held at most, each with fresh processes and `rounds`
     turns of `window_seconds`. `minutes`: time of all contests, if three fit.
     """
 
@@ -47,7 +47,7 @@ class Contests(Job, kw_only=True):
     weights: tuple[Path, ...] = ()
     first_steps: tuple[Path, ...] = ()
     pythons: tuple[Path, ...] = ()
-    parity: tuple[Path, ...] = ()
+    probes: tuple[Path, ...] = ()
     threads: int
     contests: int
     rounds: int
@@ -172,7 +172,7 @@ def variant(job: Contests, spec: Spec, meeting: Path) -> LiveVariant:
         meeting,
     )
     line = [python_of(job, spec), str(PROGRAM), str(path)]
-    reason = refusal(job.parity, spec.backend.name)
+    reason = refusal(job.probes, spec.backend.name)
     status = "refused" if reason else "completed"
     return LiveVariant(Contestant(spec=spec, status=status, reason=reason), meeting, line)
 

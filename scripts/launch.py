@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from paragone.base.errors import UserError, entry_point
 from paragone.base.typed_json import read_job, write_job
 from paragone.machine.limits import free_cores
-from paragone.records.measurements import refusal
+from paragone.parity.compare import refusal
 from paragone.records.run_record import Process
 from paragone.workers import RunJob
 from paragone.workers.rendezvous import meeting_folder
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
         meeting_folder(job.checkpoints.parent) as meeting,
         free_cores(job.threads) as cores,
     ):
-        if reason := refusal(job.parity, job.spec.backend.name):
+        if reason := refusal(job.probes, job.spec.backend.name):
             conclude(job, [], "refused", reason)
             return
         path = write_job(replace(job, rendezvous=meeting), meeting)

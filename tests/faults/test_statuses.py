@@ -59,6 +59,17 @@ def test_what_is_not_there_is_a_record(small, tmp_path, backend, replicas, devic
     assert len(np.load(tmp_path / "predictions.npz")["labels"]) == 0
 
 
+def test_a_backend_that_failed_the_gate_is_not_started(small, tmp_path):
+    spec = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
+    probes = [tmp_path / "reference.npz", tmp_path / "torch.npz"]
+    for path in probes:
+        np.savez(path, failed=np.array("no reason"))
+    succeed(train_command(spec, small, tmp_path, "launch", probes=probes))
+    made = record.read(tmp_path / "record.json")
+    assert (made.status, made.reason) == ("refused", "not in parity: the probe failed: no reason")
+    assert (len(made.processes), made.epochs) == (1, [])
+
+
 @pytest.mark.injects("a batch too large for the memory")
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)

@@ -68,8 +68,29 @@ def of_tensorflow(shape: tuple, classes: int) -> Any:
     return Rows()
 
 
-MODELS = {"jax": of_jax, "tensorflow": of_tensorflow}
-BACKENDS = {"jax": "jax", "tensorflow": "tensorflow-mirrored"}
+def of_torch(shape: tuple, classes: int) -> Any:
+    """A frozen stem, norms, a recurrent layer, free parameters, one unused, rates of its own."""
+    torch = import_module("torch")
+    nn = torch.nn
+
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stem = nn.Conv2d(shape[2], 4, 2).requires_grad_(False)
+            self.norms = nn.Sequential(nn.GroupNorm(2, 4), nn.BatchNorm2d(4))
+            self.rows = nn.LSTM(4, 6, num_layers=2, dropout=0.2, batch_first=True)
+            self.scale, self.unused = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(3))
+            self.drop, self.head = nn.Dropout(0.2), nn.Linear(6, classes)
+
+        def forward(self, x: Any) -> Any:
+            x = self.norms(self.stem(x)).flatten(2).transpose(1, 2)
+            return self.head(self.drop(self.rows(x)[0][:, -1] * self.scale))
+
+    return Rows()
+
+
+MODELS = {"jax": of_jax, "tensorflow": of_tensorflow, "torch": of_torch}
+BACKENDS = {"jax": "jax", "tensorflow": "tensorflow-mirrored", "torch": "torch-ddp"}
 
 
 def judged(framework: str) -> tuple[ParityVerdict, list[str]]:

@@ -7,6 +7,7 @@ batch norm is only noise) are relative to a share, `FLOORS`, of the norm of all 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -285,6 +286,13 @@ def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
     verdicts = {path.stem: compare(read(path), expected) for path in probes}
     flop = expected.flop if isinstance(expected, Observation) else None
     return ParityReport(workload, verdicts, flop)
+
+
+def refusal(probes: Sequence[Path], backend: str) -> str | None:
+    """Return why a backend failed the parity gate; None unless it did. `probes`: the reference's first."""
+    probe = next((path for path in probes if path.stem == backend), None)
+    verdict = compare(read(probe), read(probes[0])) if probe else None
+    return f"not in parity: {verdict.reason}" if verdict and verdict.passed is False else None
 
 
 def read(path: Path) -> Observation | ParityVerdict:

@@ -293,9 +293,10 @@ class Plan:
         names = {spec.workload.name for spec in self._specs(experiments)}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
-    def parity_of(self, spec: Spec) -> list[str]:
-        """The parity report of a specification's workload."""
-        return [f"<results>/parity/{spec.workload.name}.json"]
+    def probes_of(self, *specs: Spec) -> list[str]:
+        """What the parity gate compares for some runs of one workload, the reference first."""
+        names = ["reference", *sorted({spec.backend.name for spec in specs})]
+        return [f"<results>/parity/{specs[0].workload.name}/{name}.npz" for name in names]
 
     def manifests(self) -> list[str]:
         """The manifests of all data sets."""

@@ -72,15 +72,6 @@ def read_parity(paths: Iterable[Path]) -> Parity:
     }
 
 
-def refusal(reports: Iterable[Path], backend: str) -> str | None:
-    """Return why a backend failed the parity gate, by reports of one workload; None unless it did."""
-    for report in _reports(reports):
-        verdict = report.backends.get(backend)
-        if verdict and verdict.passed is False:
-            return f"not in parity: {verdict.reason}"
-    return None
-
-
 def read_flop(paths: Iterable[Path]) -> dict[str, int]:
     """Read reports: the FLOP of training on one example, by workload. Raises as `read_parity` does."""
     counts = {report.workload: report.flop_per_example for report in _reports(paths)}

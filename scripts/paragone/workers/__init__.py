@@ -29,12 +29,12 @@ class WorkerJob(Job, kw_only=True):
 class RunJob(WorkerJob, kw_only=True):
     """A run to its end.
 
-    `checkpoints`: the folder to resume from. `nodes`: hosts of the Slurm allocation to use. `parity`: the
-    report of the gate on the workload; nothing is started if the backend has failed it.
+    `checkpoints`: the folder to resume from. `nodes`: hosts of the Slurm allocation to use. `probes`: what
+    the parity gate compares; nothing is started if the backend has failed it.
     """
 
     checkpoints: Path
     nodes: int = 1
-    parity: tuple[Path, ...] = ()
+    probes: tuple[Path, ...] = ()
     record: Path
     predictions: Path
