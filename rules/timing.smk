@@ -27,7 +27,7 @@ rule contests:
         manifest=lambda wildcards: PLAN.manifest(PLAN.timed[wildcards.question].variants[0]),
         weights=lambda wildcards: PLAN.weights(PLAN.timed[wildcards.question].variants[0]),
         first_steps=lambda wildcards: PLAN.first_steps(*PLAN.timed[wildcards.question].variants),
-        probes=lambda wildcards: ancient(PLAN.probes_of(*PLAN.timed[wildcards.question].variants)),
+        probes=lambda wildcards: PLAN.probes_of(*PLAN.timed[wildcards.question].variants),
         # Variants of several environments share a contest: each is started with the Python of its own.
         pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
     output:

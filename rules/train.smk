@@ -12,8 +12,7 @@ rule train:
         manifest=lambda wildcards: PLAN.manifest(PLAN.runs[wildcards.run]),
         weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
         first_steps=lambda wildcards: PLAN.first_steps(PLAN.runs[wildcards.run]),
-        # Whether a run is started depends on its verdict alone, and what was trained is not trained again for it.
-        probes=lambda wildcards: ancient(PLAN.probes_of(PLAN.runs[wildcards.run])),
+        probes=lambda wildcards: PLAN.probes_of(PLAN.runs[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
