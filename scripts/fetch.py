@@ -37,7 +37,8 @@ def main() -> None:
     if job.dataset:
         block = job.block if job.path is None else job.block | {"path": job.path}
         source = locate.find(job.dataset, block, job.data)
-        write_json([job.state], job.source.with_name(STATES))
+        if job.path is not None:
+            write_json([job.state], job.source.with_name(STATES))
         print(
             f"{source['dataset']}: {source['source']}, edition {source['edition']} ({source['origin']})"
         )

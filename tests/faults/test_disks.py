@@ -38,7 +38,7 @@ def test_a_full_disk_is_one_message(tmp_path):
     with small_disk(tmp_path / "disk", "30m") as disk:
         ballast = fill(disk)
         done = fetch("fashion_mnist", disk / "results", tmp_path / "data", source="synthetic")
-        refused(done, "s.json: no space left on device", "make room")
+        refused(done, "source.json: no space left on device", "make room")
         ballast.unlink()
         assert not [path for path in disk.rglob("*") if path.is_file()]
         fetch("fashion_mnist", tmp_path / "results", tmp_path / "data", source="synthetic")
