@@ -214,7 +214,7 @@ def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
     (of_both,), nothing, (of_one,) = found
     assert second.life() is None
     assert nothing == []
-    assert of_both.run > 0.1 * SECONDS
+    assert of_both.run > 0
     assert of_one.run < of_both.run
     assert other_cpu_share([of_one]) > other_cpu_share([of_both])
     assert first.since(first.mark())[0].run >= 0
