@@ -32,7 +32,7 @@ def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     data = Data(tmp_path, tmp_path)
     names = [*map(bench.name_of, [*training.rows(data, 1), *workflow.rows(data)])]
     assert len({*names}) == len(names)
-    small_copy(fashion, tmp_path, train=10_000, test=1000)
+    small_copy(fashion, tmp_path, train=60_000, test=1000)
     (tmp_path / "data/fashion_mnist").mkdir()
     (tmp_path / "manifest.json").rename(tmp_path / "data/fashion_mnist/manifest.json")
     line = [sys.executable, str(ROOT / "benchmarks/bench.py"), "--only", "fashion_conv"]

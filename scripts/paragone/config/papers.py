@@ -98,6 +98,7 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     The workloads and models of all papers of the project are known, whichever are named, and an experiment of
     the config with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
     """
+    decoded(config, dict[str, Any])
     config.update(with_expanded_paths(config))
     chosen, unnamed = papers_of(config, project)
     plugins = decoded(config.setdefault("plugins", []), list[Text], "plugins")

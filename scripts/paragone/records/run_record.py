@@ -235,7 +235,7 @@ class FirstSteps(Part, frozen=True):
         if not self.deviations:
             return None
         return all(
-            deviation is not None and deviation <= self.allowed[group]
+            deviation is not None and deviation <= self.allowed.get(group, 0.0)
             for group, deviation in self.deviations.items()
         )
 
