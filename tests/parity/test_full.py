@@ -89,7 +89,7 @@ def test_one_thread_of_pytorch_copies_for_the_devices_of_xla():
 
 
 def test_the_widest_resnet_of_the_examples_is_torchvisions(monkeypatch):
-    """The same weights give the same numbers, as many as the protocol documents."""
+    """All backends compute the same numbers from the same weights, and as many as the protocol documents."""
     monkeypatch.setenv(plugins.VARIABLE, str(ROOT / "examples/resnet50"))
     made = plugins.extend("models/torch.py", {})["resnet50"]
     mine = made((64, 64, 3), 1000, width=64, blocks=[3, 4, 6, 3])

@@ -240,7 +240,7 @@ def test_streams_that_cannot_be_read():
 
 
 def test_tokens_of_other_sizes():
-    """Of 32 or 64 bits, below 65,536 or not; behind the header of llm.c, behind another; packed."""
+    """Tokens of 32 or 64 bits, other headers and packed files are refused; llm.c's header is read."""
     block, many = BLOCK | {"path": "own.bin", "unit": "tokens"}, np.arange(3000) * 7919 % 60_000
     for tokens, kind in ((many % 99, "u4"), (2 * many, "<i4"), (2 * many, ">u4"), (2 * many, "i8")):
         tokens.astype(kind).tofile("own.bin")

@@ -7,8 +7,8 @@ batch norm is only noise) are relative to a share, `FLOORS`, of the norm of all 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +288,8 @@ def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
     return ParityReport(workload, verdicts, flop)
 
 
-def refusal(probes: Sequence[Path], backend: str) -> str | None:
+@cache  # a question asks again for each contest
+def refusal(probes: tuple[Path, ...], backend: str) -> str | None:
     """Return why a backend failed the parity gate; None unless it did. `probes`: the reference's first."""
     probe = next((path for path in probes if path.stem == backend), None)
     verdict = compare(read(probe), read(probes[0])) if probe else None
