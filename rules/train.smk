@@ -49,10 +49,10 @@ rule train:
 
 rule probe:
     input:
-        manifests=lambda wildcards: [PLAN.manifest(PLAN.probed(wildcards))],
+        manifest=lambda wildcards: PLAN.manifest(PLAN.probed(wildcards)),
         weights=lambda wildcards: PLAN.weights(PLAN.probed(wildcards)),
     output:
-        outputs=["<results>/parity/{workload}/{backend}.npz"],
+        output="<results>/parity/{workload}/{backend}.npz",
     log:
         "<results>/logs/parity/{workload}/{backend}.log",
     conda:
@@ -65,7 +65,7 @@ rule probe:
     params:
         code=lambda wildcards: PLAN.code("probe.py", "training", PLAN.probed(wildcards)),
         job=lambda wildcards: document(
-            specs=[PLAN.probed(wildcards)], data_folder=config["data"]["folder"]
+            spec=PLAN.probed(wildcards), data_folder=config["data"]["folder"]
         ),
         files=files,
     message:
@@ -77,10 +77,10 @@ rule probe:
 # One job per reference: another experiment or repeat adds files and does not change those of old runs.
 use rule probe as first_steps with:
     input:
-        manifests=lambda wildcards: [PLAN.manifest(PLAN.references[wildcards.name])],
+        manifest=lambda wildcards: PLAN.manifest(PLAN.references[wildcards.name]),
         weights=lambda wildcards: PLAN.weights(PLAN.references[wildcards.name]),
     output:
-        outputs=["<results>/parity/first_steps/{name}.npz"],
+        output="<results>/parity/first_steps/{name}.npz",
     log:
         "<results>/logs/parity/first_steps/{name}.log",
     conda:
@@ -90,7 +90,7 @@ use rule probe as first_steps with:
     params:
         code=lambda wildcards: PLAN.code("probe.py", "training", PLAN.references[wildcards.name]),
         job=lambda wildcards: document(
-            specs=[PLAN.references[wildcards.name]],
+            spec=PLAN.references[wildcards.name],
             data_folder=config["data"]["folder"],
             first_steps=True,
         ),

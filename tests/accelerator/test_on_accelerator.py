@@ -24,8 +24,8 @@ def test_a_run_learns_takes_the_steps_of_the_reference_and_resumes_to_the_same_b
 ):
     spec = spec_on(backend, epochs=6, steps_per_epoch=10)
     output = tmp_path / "steps.npz"
-    keys = {"manifests": [small.manifest], "data_folder": small.folder, "first_steps": True}
-    succeed(command("probe", specs=[first_steps(spec)], outputs=[output], **keys))
+    keys = {"manifest": small.manifest, "data_folder": small.folder, "first_steps": True}
+    succeed(command("probe", spec=first_steps(spec), output=output, **keys))
     whole = run(spec, first_steps=[output])
     assert whole.status == "completed", whole.reason
     assert whole.first_steps.passed, whole.first_steps.reason

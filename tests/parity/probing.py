@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from workspace import CONFIG, INDUCTOR, ROOT, Arrays, call, command, config_of, succeed
+from workspace import CONFIG, INDUCTOR, ROOT, Arrays, command, config_of, job, run_python, succeed
 
 from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
@@ -17,18 +17,27 @@ from paragone.workers import supervisor
 PATHS = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
 
 
-def probe_command(
-    specs: list[Spec], arrays: list[Arrays], outputs: list[Path], **keys: object
-) -> list[str]:
-    """The command that probes the specifications; all arrays are in one data folder."""
-    return command(
-        "probe",
-        specs=specs,
-        manifests=[each.manifest for each in arrays],
-        data_folder=arrays[0].folder,
-        outputs=outputs,
-        **keys,
-    )
+def probe_command(spec: Spec, arrays: Arrays, output: Path) -> list[str]:
+    """The command that probes a specification."""
+    return command("probe", **_keys(spec, arrays, output))
+
+
+def probe_in_one_process(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> None:
+    """Probe several specifications, each on the arrays of its data set, without the import of each."""
+    by_name = {json.loads(each.manifest.read_text())["dataset"]: each for each in arrays}
+    jobs = []
+    for spec, output in zip(specs, outputs, strict=True):
+        keys = _keys(spec, by_name[spec.workload.dataset], output)
+        jobs += job(**keys, unsupervised=True)
+    program = "import sys, probe\nfor path in sys.argv[1:]: probe.main([path])"
+    printed = run_python(program, *jobs, timeout=3600, **INDUCTOR)
+    # The absence of a device may say so.
+    assert "] failed: " not in printed, printed
+
+
+def _keys(spec: Spec, arrays: Arrays, output: Path) -> dict[str, Any]:
+    data = {"manifest": arrays.manifest, "data_folder": arrays.folder}
+    return {"spec": spec, "output": output, **data}
 
 
 def observe(
@@ -42,10 +51,7 @@ def observe(
     """Write <workload>/<backend>.npz for every workload, in one process."""
     specs = [probe(config_of(config), workload, backend, replicas) for workload in workloads]
     outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
-    done = call(probe_command(specs, arrays, outputs), timeout=1200, **INDUCTOR)
-    assert done.returncode == 0, done.stderr
-    # The absence of a device may say so.
-    assert "] failed: " not in done.stdout, done.stdout + done.stderr
+    probe_in_one_process(specs, arrays, outputs)
 
 
 def judge(workload: str, reference: Path, probes: list[Path]) -> dict:

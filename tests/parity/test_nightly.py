@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from parity.conftest import TEXTS
-from parity.probing import judge, probe_command
+from parity.probing import judge, probe_command, probe_in_one_process
 from parity.protocols import NADAM
 from parity.test_engines import (
     test_a_run_takes_the_steps_of_the_reference,
@@ -20,7 +20,7 @@ from parity.test_full import (
     test_class_weights_are_averaged_over_the_global_batch,
 )
 from parity.test_gate import probes, test_every_backend_passes  # noqa: F401 - a test of PROBED
-from workspace import CONFIG, call, config_of, succeed
+from workspace import CONFIG, call, config_of
 
 from paragone.config.expand import probe
 from paragone.engines.reference import RULES
@@ -121,7 +121,7 @@ def test_every_backend_passes_with_every_seed(data_of, tmp_path, name):
     for backend in SEEDED:
         specs = [probe(config_of({**CONFIG, "seed": seed}), name, backend) for seed in SEEDS]
         outputs = [tmp_path / str(seed) / f"{backend}.npz" for seed in SEEDS]
-        succeed(probe_command(specs, [arrays], outputs), timeout=3600)
+        probe_in_one_process(specs, [arrays], outputs)
     for seed in SEEDS:
         files = [tmp_path / str(seed) / f"{backend}.npz" for backend in SEEDED]
         verdicts = judge(name, files[0], files[1:])
@@ -137,7 +137,7 @@ def test_jax_takes_kept_programs_and_computes_the_same(small, tmp_path_factory):
 
     def computed(name: str) -> dict[str, bytes]:
         output = folder / f"{name}.npz"
-        done = call(probe_command([spec], [small], [output]), TMPDIR=str(folder))
+        done = call(probe_command(spec, small, output), TMPDIR=str(folder))
         assert done.returncode == 0, done.stderr
         with np.load(output) as arrays:
             return {name: arrays[name].tobytes() for name in arrays.files}
