@@ -1,7 +1,7 @@
 """PyTorch, eager, on one device (CPU or CUDA): the engine and its feeds."""
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import distributed, nn
 from torch.nn import functional
+from torch.utils._pytree import tree_map, tree_map_only
 
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, World
 from paragone.base.errors import Unavailable, require_devices
-from paragone.config.run_spec import MODEL, Spec
+from paragone.config.run_spec import MODEL, RESIDENT, Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
@@ -32,47 +33,6 @@ from paragone.models.torch import (
 )
 from paragone.models.weights import Weights
 from paragone.tasks import torch as tasks
-
-Put = Callable[[np.ndarray], torch.Tensor]
-Tensors = tuple[torch.Tensor, ...]
-
-
-class Feed:
-    """The feeds `batches` and `pinned`: each batch is copied to the device when it is drawn."""
-
-    def __init__(self, put: Put) -> None:
-        self._put = put
-
-    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
-        """Yield the batches of a split, "train" or "test", on the device."""
-        for batch in batches:
-            yield tuple(map(self._put, batch))
-
-
-class ResidentFeed(Feed):
-    """The feed `resident`: all inputs are on the device, and a batch holds their row indices."""
-
-    def __init__(self, put: Put, dataset: Dataset) -> None:
-        super().__init__(put)
-        # Copies, since PyTorch warns of arrays that are read-only.
-        self._inputs = {
-            "train": put(np.array(dataset.train_inputs)),
-            "test": put(np.array(dataset.test_inputs)),
-        }
-
-    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
-        for rows, *rest in super().__call__(batches, split):
-            yield self._inputs[split].index_select(0, rows), *rest
-
-
-def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) -> Feed:
-    """Create the feed that the specification names. Raises `Unavailable` if the device lacks it."""
-    if spec.backend.feed == "pinned":
-        if device.type != "cuda":
-            raise Unavailable(f"feed pinned: memory is page-locked for CUDA, not for {device.type}")
-        # PyTorch's host allocator uses page-locked memory again when its copy is done.
-        return Feed(lambda x: torch.from_numpy(x).pin_memory().to(device, non_blocking=True))
-    return ResidentFeed(put, dataset) if spec.backend.feed == "resident" else Feed(put)
 
 
 class Torch(Reports):
@@ -105,12 +65,19 @@ class Torch(Reports):
             require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
         )
         self.ignores_seed = torch.initial_seed() != spec.seed  # as the function has set its own
-        for (
-            layer
-        ) in self.model.modules():  # a snapshot has what a model's author leaves out of state dicts
-            layer._non_persistent_buffers_set.clear()
+        for layer in self.model.modules():
+            layer._non_persistent_buffers_set.clear()  # a snapshot has what state dicts leave out
         self.replica: nn.Module = self.model
-        self.feed = create_feed(spec, dataset, self.device, self.put)
+        if spec.backend.feed == "pinned" and self.device.type != "cuda":
+            raise Unavailable(
+                f"feed pinned: memory is page-locked for CUDA, not for {self.device.type}"
+            )
+        # All inputs, where batches have their rows; copies, since PyTorch warns of arrays that are read-only.
+        self.resident: dict[str, torch.Tensor] = {}
+        if spec.backend.feed == RESIDENT:
+            splits = {"train": dataset.train_inputs, "test": dataset.test_inputs}
+            self.resident = {split: self.put(np.array(inputs)) for split, inputs in splits.items()}
+        self.pins = spec.backend.feed == "pinned"
         self.optimizer = create_optimizer(
             spec.workload.optimizer,
             self.model,
@@ -221,6 +188,20 @@ class Torch(Reports):
         """Return stored labels as the loss takes them: classes as int64, all others as the weights."""
         task = self.workload.task
         return labels.to(self.dtype) if task.numeric or task.multi_label else labels.long()
+
+    def feed(self, batches: Iterable[tuple], split: str) -> Iterator[tuple[torch.Tensor, ...]]:
+        """Yield the batches of a split, "train" or "test", on the device."""
+        for batch in batches:
+            if (
+                self.pins
+            ):  # PyTorch's host allocator uses page-locked memory again when its copy is done
+                locked = (torch.from_numpy(array).pin_memory() for array in batch)
+                yield tuple(array.to(self.device, non_blocking=True) for array in locked)
+            elif self.resident:
+                rows, *rest = map(self.put, batch)
+                yield self.resident[split].index_select(0, rows), *rest
+            else:
+                yield tuple(map(self.put, batch))
 
     def train_step(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
         """Take one optimizer step; return outputs and mean loss, both on the device."""
@@ -381,15 +362,17 @@ class Torch(Reports):
 
     def save(self, folder: Path) -> None:
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        torch.save(
-            _map_tensors(lambda tensor: self.unshard(tensor).cpu(), state),
-            folder / "state.pt",
-        )
+        whole = tree_map_only(torch.Tensor, lambda tensor: self.unshard(tensor).cpu(), state)
+        torch.save(whole, folder / "state.pt")
 
     def load(self, folder: Path) -> None:
         state = torch.load(folder / "state.pt", weights_only=True)
         here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = _map_tensors(self.shard_like, state, here)
+        state = tree_map(
+            lambda saved, like: self.shard_like(saved, like) if torch.is_tensor(like) else saved,
+            state,
+            here,
+        )
         self.restore((state["model"], state["optimizer"]))
 
 
@@ -410,19 +393,3 @@ def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
     device = torch.device("cuda", world.local_rank)
     torch.cuda.set_device(device)
     return device, torch.cuda.get_device_name(device)
-
-
-def _map_tensors(function: Callable[..., torch.Tensor], state: Any, *counterparts: Any) -> Any:
-    """Apply `function` to each tensor of a nested state, with those at its place in `counterparts`."""
-    if isinstance(state, torch.Tensor):
-        return function(state, *counterparts)
-    if isinstance(state, dict):
-        return {
-            key: _map_tensors(function, value, *(other[key] for other in counterparts))
-            for key, value in state.items()
-        }
-    if isinstance(state, list):
-        return [
-            _map_tensors(function, *values) for values in zip(state, *counterparts, strict=True)
-        ]
-    return state
