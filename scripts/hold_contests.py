@@ -8,6 +8,7 @@ import time
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from paragone.machine.limits import free_cores
 from paragone.parity.compare import refusal
 from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
+from paragone.timing.calm import Calm
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
 from paragone.workers import WorkerJob
@@ -37,7 +39,7 @@ class Contests(Job, kw_only=True):
     what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; the Python of this
     program runs all others. `probes`: what the parity gate compares; a backend that has failed it is not
     started. `contests`: how many are held at most, each with fresh processes and `rounds`
-    turns of `window_seconds`. `minutes`: time of all contests, if three fit.
+    turns of `window_seconds`. `minutes`: time of all contests, if three fit; others may take twice as much.
     """
 
     question: str
@@ -84,18 +86,37 @@ def main(arguments: list[str] | None = None) -> None:
 
 def ended(record: ContestsRecord, minutes: float) -> Ended | None:
     """Return why no further contest is held, given the record so far; None if another one is."""
-    number = len(record.contests)
-    if number and not any(contest.windows for contest in record.contests):
+    if record.contests and not any(contest.windows for contest in record.contests):
         return "untimed"
-    # By name, so that the digest of this program's code leaves out the statistics: an edit of those must not
-    # hold again what was held.
-    enough = number >= import_module("paragone.analysis.statistics").FEWEST_EFFECTS
-    if enough and import_module("paragone.analysis.pairwise").all_decided(record):
+    number = sum(map(_analysis("contests").counts, record.contests))
+    fewest = _analysis("statistics").FEWEST_EFFECTS
+    enough = number >= fewest
+    if enough and _analysis("pairwise").all_decided(record):
         return "decided"
     if number >= record.planned:
         return "contests"
-    seconds = sum(contest.seconds for contest in record.contests)
-    return "minutes" if enough and seconds * (number + 1) / number > 60 * minutes else None
+    lost = lost_seconds(record.contests)
+    seconds = sum(contest.seconds for contest in record.contests) - lost
+    needed = min(fewest, record.planned)
+    if enough and seconds * (number + 1) / number > 60 * minutes:
+        return "minutes"
+    return "busy" if lost > patience(minutes) and len(record.contests) >= needed else None
+
+
+def _analysis(module: str) -> Any:
+    """Return a module of statistics, imported by name, so that the digest of this program's code leaves it
+    out: an edit of the statistics must not hold again what was held."""
+    return import_module(f"paragone.analysis.{module}")
+
+
+def lost_seconds(contests: list[Contest]) -> float:
+    """Return the seconds that others took."""
+    return sum(contest.lost or 0.0 for contest in contests)
+
+
+def patience(minutes: float) -> float:
+    """Return the seconds that others may take: with them a question lasts three times its `minutes`."""
+    return 2 * 60 * minutes
 
 
 def hold(job: Contests, before: list[Contest]) -> Contest:
@@ -106,16 +127,19 @@ def hold(job: Contests, before: list[Contest]) -> Contest:
     """
     begin = time.perf_counter()
     together = all(contest.together for contest in before)
-    contest = attempt(job, len(before) + 1, together=together)
+    limit = _analysis("compliance").limit("calm")
+    calm = Calm(job.question, limit, patience(job.minutes) - lost_seconds(before))
+    contest = attempt(job, len(before) + 1, calm, together=together)
     lacking = without_memory(contest)
     is_new = not any(lacking <= without_memory(earlier) for earlier in before)
     if together and lacking and is_new and len(job.specs) > 1:
         print(f"[{job.question}] not enough memory for all at once: one at a time", flush=True)
-        apart = attempt(job, len(before) + 1, together=False)
+        apart = attempt(job, len(before) + 1, calm, together=False)
         contest = apart if lacking - without_memory(apart) else contest
     if all(contestant.status == "failed" for contestant in contest.contestants):
         raise UserError(f"no variant was timed; {contest.contestants[0].reason}")
-    return replace(contest, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    return replace(contest, seconds=seconds, lost=calm.lost, busiest=calm.busiest)
 
 
 def without_memory(contest: Contest) -> set[int]:
@@ -127,7 +151,7 @@ def without_memory(contest: Contest) -> set[int]:
     }
 
 
-def attempt(job: Contests, number: int, *, together: bool) -> Contest:
+def attempt(job: Contests, number: int, calm: Calm, *, together: bool) -> Contest:
     """Hold one contest, with all variants alive at once or one at a time; `number` decides their orders."""
     begin = time.perf_counter()
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -141,6 +165,7 @@ def attempt(job: Contests, number: int, *, together: bool) -> Contest:
             number,
             job.rounds,
             job.window_seconds,
+            calm,
         ) as turns,
     ):
         turns.take(together=together)

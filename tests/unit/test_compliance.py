@@ -55,7 +55,7 @@ VALUES = [
     ("contests.1.windows.2.sleeping", 0.6, {"asleep"}),
     ("contests.0.windows.3.updates", 8, {"counted"}),  # an engine that ends early
     ("contests.0.windows.3.batches", 1, {"counted"}),  # a window of one batch
-    ("contests.0.windows.3.host.stolen", 900.0, {"isolation"}),
+    ("contests.0.windows.3.host.stolen", 900.0, {"calm"}),
     ("contests.0.windows.3.host.heat_throttles", 1, {"throttling"}),
     ("contests.0.contestants.0.modes", None, {"requested"}),
     ("contests.0.contestants.0.processes.0.variables", {"OMP_WAIT_POLICY": "x"}, {"requested"}),

@@ -1,8 +1,8 @@
 """Contests: when they end, steps of a window, and verdicts; what is not proven has no speed."""
 
-import math
 from argparse import Namespace
 from copy import deepcopy
+from itertools import count
 
 import pandas as pd
 import pytest
@@ -13,14 +13,18 @@ from msgspec.structs import replace
 from workspace import CONFIG, ROOT, config_of
 
 import hold_contests
-from paragone.analysis import tidy
+from paragone.analysis import contests, tidy
+from paragone.analysis.contests import rounds
 from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, all_decided, verdicts
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.expand import Question, expand, timed_in_turn
 from paragone.plan.plan import Plan
 from paragone.records.contest_record import Contest, ContestsRecord
+from paragone.records.run_record import Activity
 from paragone.reporting.answers import of_contests
+from paragone.timing import calm as calm_module
+from paragone.timing.calm import Calm
 from paragone.timing.turns import LiveVariant, Trained, Turns
 
 ASKED = {
@@ -71,8 +75,8 @@ def test_no_effect_lies_outside_of_an_interval_exactly_where_a_pair_has_a_winner
 
 
 def test_a_round_that_one_variant_lacks_is_left_out():
-    rows = rows_of({"torch": [[100, None, 300]], "jax": [[100, 100, 100]]})
-    assert rows[0]["effect"] == pytest.approx(math.sqrt(3))
+    rows = rows_of({"torch": [[100, None, 200, 300]], "jax": [[100] * 4]})
+    assert rows[0]["effect"] == pytest.approx(2)
 
 
 def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
@@ -158,6 +162,81 @@ def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypa
     assert Plan(deepcopy({**config, "records_only": True}), ROOT).timings("asked") == [record]
 
 
+def disturbed(record: ContestsRecord, *places: int) -> ContestsRecord:
+    """The same contests, of which others had half of the machine in the windows at `places`."""
+    for contest in record.contests:
+        for place in places:
+            window = contest.windows[place]
+            host = replace(window.host, busy=window.host.run + window.host.idle)
+            contest.windows[place] = replace(window, host=host)
+    return record
+
+
+def test_a_disturbed_window_has_no_speed_and_a_contest_needs_three_calm_rounds():
+    """What others do decides, not how fast a window was."""
+    speeds = {"torch": [[100.0, 100, 100, 500]], "jax": [[100.0] * 4]}
+    proven = dict.fromkeys([("fashion-cnn", name) for name in speeds], True)
+    record = disturbed(record_of(speeds), 6)
+    table = rounds([record], "asked", proven)
+    lost = table[table["examples_per_second"].isna()]
+    assert [*zip(lost["backend"], lost["round"], strict=True)] == [("torch", 4)]
+    assert lost["violations"].tolist() == ["calm"]
+    assert contests.counts(record.contests[0])
+    assert not contests.counts(disturbed(record, 1).contests[0])
+    assert rounds([record], "asked", proven)["examples_per_second"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("held", "busy", "lost", "reason"),
+    [
+        (4, 0, 0, None),  # a fifth of their mean length ends at 500 s
+        (4, 1, 900, None),
+        (5, 0, 0, "minutes"),
+        (3, 1, 1080, None),
+        (3, 1, 1081, "busy"),
+        (4, 1, 1081, "busy"),
+    ],
+)
+def test_the_time_that_others_take_does_not_count_up_to_twice_the_minutes(held, busy, lost, reason):
+    """Contests take 100 s each, without the `lost` ones of others in the `busy` ones, which do not count."""
+    record = held_for([100.0] * (held - busy) + [100.0 + lost] * busy, 8)
+    for place in range(held - busy, held):
+        made = disturbed(replace(record, contests=[record.contests[place]]), 0).contests[0]
+        record.contests[place] = replace(made, lost=lost)
+    assert hold_contests.ended(record, minutes=9) == reason
+
+
+class Busy:
+    """The counters of a host of two cores; others have both in its first `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        self.left = seconds
+
+    def mark(self) -> None:
+        return None
+
+    def since(self, _mark: None) -> list[Activity]:
+        self.left -= 1
+        used = 2.0 if self.left >= 0 else 0.0
+        return [Activity(seconds=1, run=0, busy=used, idle=2 - used, stolen=0)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "patience", "calm"), [(0, 9, True), (4, 9, True), (9, 3, False)]
+)
+def test_a_contest_waits_for_a_calm_second_as_long_as_its_patience(
+    monkeypatch, capfd, seconds, patience, calm
+):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    used = count(0, 1.5)
+    monkeypatch.setattr(calm_module, "_cpu_seconds", lambda _: {"yes": next(used), "sleep": 0.0})
+    waiting = Calm("made", 0.1, patience)
+    assert waiting.wait(Busy(seconds), []) is calm
+    assert waiting.lost == min(seconds, patience)
+    assert waiting.busiest == ({"yes": 0.75} if seconds else {})
+    assert capfd.readouterr().out.count("[made] busy: yes 75 %, waiting") == (seconds > 0)
+
+
 # The coordinator: when it ends, what it does where memory lacks, how many steps fill a window
 
 
@@ -215,14 +294,15 @@ def test_variants_that_do_not_fit_together_are_timed_one_at_a_time(
 ):
     asked = []
 
-    def attempt(job, number, *, together):
+    def attempt(job, number, calm, *, together):
         asked.append((number, together))
         return attempts[len(asked) - 1]
 
     monkeypatch.setattr(hold_contests, "attempt", attempt)
-    made = hold_contests.hold(Namespace(question="made", specs=[None, None]), before)
+    made = hold_contests.hold(Namespace(question="made", specs=[None, None], minutes=4), before)
     assert asked == [(len(before) + 1, one.together) for one in attempts]
-    assert replace(made, seconds=20) == replace(attempts[held], seconds=20)
+    kept = {"seconds": 20, "lost": 0.0, "busiest": {}}
+    assert replace(made, **kept) == replace(attempts[held], **kept)
 
 
 def test_a_variant_runs_with_the_python_of_its_environment(tmp_path):
@@ -260,5 +340,5 @@ def test_a_window_has_as_many_steps_as_fill_it(monkeypatch, tmp_path, step, dela
         return Trained(steps, 0.01 + step, spent, steps + 2, steps + 2)
 
     monkeypatch.setattr(Turns, "_turn", turn)
-    Turns([variant], [0], seed=1, rounds=1, length=0.5)._calibrate(variant)
+    Turns([variant], [0], 1, 1, 0.5, Calm("made", 0.1, 0))._calibrate(variant)
     assert fewest <= variant.state.steps <= most

@@ -104,8 +104,6 @@ def of_contests(record: ContestsRecord) -> Iterator[Breach]:
     """Yield what breaks the rules in the record of the contests of a question."""
     for number, contest in enumerate(record.contests):
         where = f"contests[{number}]"
-        share = run_metrics.other_cpu_share([window.host for window in contest.windows])
-        yield from _within(where, _isolation("windows", share))
         for at, window in enumerate(contest.windows):
             yield from _within(f"{where}.windows[{at}]", _window(contest, window))
         for at, contestant in enumerate(contest.contestants):
@@ -224,6 +222,14 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
     if abs(window.updates * several - steps) >= several:
         yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
     yield from _throttling("host", window.host)
+    if is_disturbed(window):
+        share = run_metrics.other_cpu_share([window.host])
+        yield Breach("calm", "host", f"others had {share:.3f} of the host's CPU time")
+
+
+def is_disturbed(window: Window) -> bool:
+    """Return whether others had too much of the host in a window of a contest."""
+    return (run_metrics.other_cpu_share([window.host]) or 0) > limit("calm")
 
 
 def _contestant(variant: Contestant) -> Iterator[Breach]:

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from paragone.analysis import columns
-from paragone.analysis.compliance import REMARK, at_places, of_contests, table
+from paragone.analysis.compliance import REMARK, at_places, is_disturbed, of_contests, table
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
-from paragone.records.contest_record import ContestsRecord
+from paragone.records.contest_record import Contest, ContestsRecord
 from paragone.records.measurements import Parity
 from paragone.records.run_metrics import other_cpu_share
 
@@ -25,11 +25,13 @@ _SHARED = (
     "run experiment dataset device workers seed status reason parity violations data_source data_edition "
     "machine machine_name machines other_cpu_share busy started"
 )
+CALM_ROUNDS = 3  # that a contest needs to count, if it has as many
 # What the speed of a run is taken from, the column `steady_source`.
 OF_CONTESTS, OF_EPOCHS = "contests", "its epochs"
 COLUMNS = {
     **{name: columns.RUN_COLUMNS[name] for name in [*CELL, *_SHARED.split()]},
     **columns.typed(
+        (columns.TEXT, "busiest"),
         ("Int64", "contest round place steps"),
         ("float64", "contest_seconds seconds examples_per_second"),
         (columns.FLAG, "together"),
@@ -51,6 +53,7 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
 def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[dict[str, Any]]:
     broken = [*of_contests(record)]
     for number, contest in enumerate(record.contests):
+        enough, busiest = counts(contest), _busiest(contest)
         for index, contestant in enumerate(contest.contestants):
             spec = contestant.spec
             proven = columns.is_proven(contestant, parity)
@@ -69,6 +72,7 @@ def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[d
                 "data_edition": record.data.edition,
                 "machines": 1,
                 "together": contest.together,
+                "busiest": busiest,
             }
             if contestant.processes:
                 label = columns.machine_label(contestant.processes[0])
@@ -95,10 +99,26 @@ def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[d
                     "violations": " ".join(rules),
                 }
                 sound = all(table()[rule].severity == REMARK for rule in rules)
-                if proven is True and sound and window.seconds > first:
+                if proven is True and sound and enough and window.seconds > first:
                     examples = window.steps * spec.global_batch
                     row["examples_per_second"] = examples / (window.seconds - first)
                 yield row
+
+
+def _busiest(contest: Contest) -> str:
+    """Return what else was seen on the machine, with the largest share of each program."""
+    shares = sorted((contest.busiest or {}).items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares[:2])
+
+
+def counts(contest: Contest) -> bool:
+    """Return whether enough rounds of a contest were calm for all variants that were timed to the end."""
+    timed = {window.contestant for window in contest.windows}
+    whole = {place for place in timed if contest.contestants[place].status == "completed"} or timed
+    calm = {(at.round, at.contestant) for at in contest.windows if not is_disturbed(at)}
+    rounds = {window.round for window in contest.windows}
+    quiet = [number for number in rounds if all((number, place) in calm for place in whole)]
+    return len(quiet) >= min(CALM_ROUNDS, len(rounds))
 
 
 def effects(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

@@ -247,9 +247,13 @@ def not_timed(series: Series) -> list[str]:
     counts = series.windows.groupby(["run", "contest"])["examples_per_second"].transform("count")
     contests = series.windows.drop_duplicates(["run", "contest"])
     lacking = contests[counts.loc[contests.index] == 0]
+    busy = series.windows.groupby(["run", "contest"])["busy"].transform("any")
     reasons = [
-        _STATUSES.get(status) or _NO_SPEED.get(parity, "no quiet window")
-        for status, parity in zip(lacking["status"], lacking["parity"], strict=True)
+        _STATUSES.get(row.status)
+        or _NO_SPEED.get(
+            row.parity, "the machine was busy" if busy[row.Index] else "no quiet window"
+        )
+        for row in lacking.itertuples()
     ]
     return _counted(Counter(reasons), len(contests), "contests")
 

@@ -341,7 +341,8 @@ class ContestLengths(Closed):
 
     rounds: turns of each variant in a contest
     window_seconds: of a turn
-    minutes: for the contests of one question; three are held, however long they take
+    minutes: for the contests of one question; three are held, however long they take. Time that others take
+        on a busy machine does not count, up to twice as many minutes
     """
 
     rounds: Count

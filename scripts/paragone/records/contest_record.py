@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base.engine_reports import Modes
 from paragone.base.typed_json import Count, Part, Whole
@@ -22,8 +22,9 @@ from paragone.records.run_record import (
 )
 
 # decided: every pair is decided, or there is none. minutes: another contest would have gone past the time of
-# the question. contests: all that were allowed are held. untimed: no variant could be timed.
-Ended = Literal["decided", "minutes", "contests", "untimed"]
+# the question. contests: all that were allowed are held. untimed: no variant could be timed. busy: others had
+# the machine for too long.
+Ended = Literal["decided", "minutes", "contests", "untimed", "busy"]
 
 
 class Contestant(Part, frozen=True, kw_only=True):
@@ -70,7 +71,8 @@ class Contest(Part, frozen=True, kw_only=True):
 
     `together`: whether all were alive at once; else they do not fit into memory together, and each had its
     windows of all rounds before the next one started. `windows`: in the order of time. `seconds`: length of
-    the contest, with the attempt to hold it together.
+    the contest, with the attempt to hold it together; `lost`: those of them that others took, in disturbed
+    windows and in waiting. `busiest`: the largest share of the machine that was seen of the busiest programs.
     """
 
     together: bool = True
@@ -78,6 +80,8 @@ class Contest(Part, frozen=True, kw_only=True):
     windows: list[Window] = field(default_factory=list)
     started: Time
     seconds: Number
+    lost: Number | UnsetType = UNSET
+    busiest: dict[str, float] | UnsetType = UNSET
 
 
 class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

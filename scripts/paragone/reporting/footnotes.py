@@ -98,9 +98,11 @@ def isolation(runs: pd.DataFrame) -> list[str]:
     warnings, total = [], f"{len(runs)} {_unit(runs)}"
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
-        warnings.append(
-            f"BUSY MACHINE: other processes used up to {100 * share:.0f} % of it during {flagged} of {total}."
-        )
+        text = f"other processes used up to {100 * share:.0f} % of it during {flagged} of {total}"
+        if "busiest" in runs:
+            names = "; ".join(sorted({*runs["busiest"].dropna()} - {""}))
+            text += f", which have no speed{f' ({names})' if names else ''}"
+        warnings.append(f"BUSY MACHINE: {text}.")
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {total} down.")
     if "together" in runs and (apart := int((runs["together"] == False).sum())):  # noqa: E712

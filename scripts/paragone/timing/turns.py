@@ -30,6 +30,7 @@ from paragone.machine import limits
 from paragone.machine.activity import HostWatch
 from paragone.records.contest_record import Contestant, Window, variables
 from paragone.records.run_record import Positive
+from paragone.timing.calm import Calm
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import judge, processes
 
@@ -108,7 +109,7 @@ class Turns(AbstractContextManager["Turns"]):
     """A contest. As a context it ends the processes of all variants.
 
     `cores`: those that all variants share. `seed`: decides the orders. `rounds`: number of turns of each
-    variant. `length`: seconds of a turn.
+    variant. `length`: seconds of a turn. `calm`: what it does about windows that other work has disturbed.
     """
 
     def __init__(
@@ -118,9 +119,11 @@ class Turns(AbstractContextManager["Turns"]):
         seed: int,
         rounds: int,
         length: float,
+        calm: Calm,
     ) -> None:
         self.variants, self._cores = variants, cores
-        self._rounds, self._length = rounds, length
+        self._rounds, self._length, self._calm = rounds, length, calm
+        self._repeats = rounds * len(variants)
         self.windows: list[Window] = []
         self._random = np.random.default_rng(seed)
         self._host = HostWatch([os.getpid()])
@@ -193,6 +196,20 @@ class Turns(AbstractContextManager["Turns"]):
             steps = min(fitting, 4 * steps)
 
     def _window(self, number: int, index: int) -> None:
+        """Let a variant have its turn of a round, again while other work disturbs it: the disturbed windows
+        of a contest are repeated, up to as many as it has."""
+        while window := self._take_window(number, index):
+            self.windows.append(window)
+            pids = [child.process.pid for playing in self._playing() for child in playing.children]
+            if not (
+                self._calm.disturbs(window.host)
+                and self._repeats
+                and self._calm.wait(self._host, [os.getpid(), *pids])
+            ):
+                return
+            self._repeats -= 1
+
+    def _take_window(self, number: int, index: int) -> Window | None:
         variant = self.variants[index]
         assert variant.state.steps is not None
         self._settle()
@@ -201,23 +218,21 @@ class Turns(AbstractContextManager["Turns"]):
         mark = self._host.mark()
         turn = self._turn(variant, variant.state.steps)
         if turn is None:
-            return
+            return None
         (host,) = self._host.since(mark)
         turns = [reply for reply in variant.replies if isinstance(reply, Trained)]
         working = variant.cpu_seconds() - before[0]
         sleeping = sum(sleeper.cpu_seconds() for sleeper in sleepers) - before[1]
-        self.windows.append(
-            Window(
-                round=number,
-                contestant=index,
-                steps=turn.steps,
-                first=turn.first,
-                seconds=turn.seconds,
-                sleeping=max(0.0, sleeping),
-                host=replace(host, run=working + max(0.0, sleeping)),
-                updates=min(reply.updates for reply in turns),
-                batches=min(reply.batches for reply in turns),
-            )
+        return Window(
+            round=number,
+            contestant=index,
+            steps=turn.steps,
+            first=turn.first,
+            seconds=turn.seconds,
+            sleeping=max(0.0, sleeping),
+            host=replace(host, run=working + max(0.0, sleeping)),
+            updates=min(reply.updates for reply in turns),
+            batches=min(reply.batches for reply in turns),
         )
 
     def _settle(self) -> None:
