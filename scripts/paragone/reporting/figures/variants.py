@@ -168,8 +168,8 @@ def _draw_ratios(
         first = ratios.iloc[0]
         ends = first["low"], first["high"]
         color, rows = style.color(palette, first["backend"]), [row] * len(ratios)
-        dots = {"linestyle": "none", "marker": "o", "markersize": 3, "markeredgewidth": 0}
-        axes.plot(ratios["value"], rows, color=color, alpha=0.55, **dots)
+        dots = {"orient": "y", "native_scale": True, "jitter": False, "linewidth": 0, "size": 3}
+        style.sns.stripplot(x=ratios["value"], y=rows, color=color, alpha=0.55, ax=axes, **dots)
         axes.hlines(row, *ends, color=color, linewidth=1.2)
         axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
         pairs = ratios.drop(columns=["low", "high", "n"])
