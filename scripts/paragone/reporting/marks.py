@@ -113,12 +113,12 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
 
 
-def plain_logarithms(axis: Axis) -> None:
-    """Put the ticks of a logarithmic axis at 1, 2 and 5 times the powers of ten, as plain numbers; at the
-    powers alone where numbers beside each other would overlap."""
+def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
+    """Put the ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers; at the powers
+    alone where numbers beside each other would overlap."""
     low, high = axis.get_view_interval()
     is_wide = axis.axis_name == "x" and high > 50 * low
-    axis.set_major_locator(LogLocator(subs=(1,) if is_wide else (1, 2, 5)))
+    axis.set_major_locator(LogLocator(subs=(1,) if is_wide else subs))
     axis.set_minor_locator(NullLocator())
     plain_numbers(axis)
 
