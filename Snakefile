@@ -21,6 +21,7 @@ report: "rules/report/workflow.rst"
 
 
 include: "rules/common.smk"
+include: "rules/collect.smk"
 
 
 if not PLAN.from_records:
@@ -31,7 +32,6 @@ if not PLAN.from_records:
     include: "rules/measure.smk"
 
 
-include: "rules/collect.smk"
 include: "rules/exhibits.smk"
 include: "rules/page.smk"
 

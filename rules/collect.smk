@@ -26,38 +26,6 @@ rule check_parity:
         SHOWN
 
 
-rule collect_runs:
-    input:
-        records=lambda wildcards: PLAN.records(wildcards.experiment),
-        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
-        contests=lambda wildcards: PLAN.timings(wildcards.experiment),
-        products="<results>/tables/device_matmul/matmul.parquet",
-    output:
-        violations=report(
-            "<results>/tables/{experiment}/compliance.csv",
-            caption="report/compliance.rst",
-            category=lambda wildcards: PLAN.title(wildcards.experiment),
-            labels={"table": "measurement rules broken"},
-        ),
-        runs="<results>/tables/{experiment}/runs.parquet",
-        epochs="<results>/tables/{experiment}/epochs.parquet",
-        rounds="<results>/tables/{experiment}/rounds.parquet",
-    log:
-        "<results>/logs/tables/{experiment}/collect.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=PLAN.code("collect.py", "analysis"),
-        job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
-        content=content_of(PLAN.path("rules/schemas/compliance.csv")),
-        files=files,
-    message:
-        "Checking the records of {wildcards.experiment}"
-    shell:
-        QUIET
-
-
 rule collect_products:
     input:
         results=collect("<results>/matmul/{backend}.json", backend=list(PLAN.products)),
@@ -84,7 +52,33 @@ rule collect_products:
         QUIET
 
 
-rule join:
+use rule collect_products as collect_runs with:
+    input:
+        records=lambda wildcards: PLAN.records(wildcards.experiment),
+        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
+        contests=lambda wildcards: PLAN.timings(wildcards.experiment),
+        products="<results>/tables/device_matmul/matmul.parquet",
+    output:
+        violations=report(
+            "<results>/tables/{experiment}/compliance.csv",
+            caption="report/compliance.rst",
+            category=lambda wildcards: PLAN.title(wildcards.experiment),
+            labels={"table": "measurement rules broken"},
+        ),
+        runs="<results>/tables/{experiment}/runs.parquet",
+        epochs="<results>/tables/{experiment}/epochs.parquet",
+        rounds="<results>/tables/{experiment}/rounds.parquet",
+    log:
+        "<results>/logs/tables/{experiment}/collect.log",
+    priority: reading
+    params:
+        job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
+        content=content_of(PLAN.path("rules/schemas/compliance.csv")),
+    message:
+        "Checking the records of {wildcards.experiment}"
+
+
+use rule collect_products as join with:
     input:
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
@@ -100,13 +94,7 @@ rule join:
     log:
         "<results>/logs/tables/join.log",
     priority: reading
-    conda:
-        "../envs/workflow.yaml"
     params:
-        code=PLAN.code("collect.py", "analysis"),
         job=lambda _: document(type="join"),
-        files=files,
     message:
         "Joining the tables of all experiments"
-    shell:
-        QUIET

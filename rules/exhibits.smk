@@ -1,5 +1,5 @@
-# Figures and tables: one job for each section of PLAN.sections (scripts/paragone/config/plan.py). Its rule is made
-# in a loop, since captions must be known when a rule is parsed. And the answers made from tables.
+# Figures and tables: one job for each section of PLAN.sections. Its rule is made in a loop, since captions must be
+# known when a rule is parsed. And the answers made from tables.
 
 # The first file of each is shown in Snakemake's report. A table's JSON is for answers, page and paper.
 SUFFIXES = {FIGURES: ("svg", "pdf", "png", "csv"), TABLES: ("csv", "md", "json")}
@@ -46,7 +46,7 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
             QUIET
 
 
-rule answers:
+use rule join as answers with:
     input:
         tables=[
             f"<results>/tables/{experiment}/{file}"
@@ -68,9 +68,6 @@ rule answers:
         json="<results>/answers.json",
     log:
         "<results>/logs/answers.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
     params:
         code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
@@ -79,8 +76,5 @@ rule answers:
             left_out=PLAN.left_out,
             **PLAN.shown_as(),
         ),
-        files=files,
     message:
         "Answering"
-    shell:
-        QUIET

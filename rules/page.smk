@@ -11,7 +11,7 @@ TEXTS = [
 ]
 
 
-rule page:
+use rule answers as page with:
     input:
         PLAN.files(FIGURES, "svg", "csv"),
         PLAN.files(TABLES, "json", "csv"),
@@ -22,9 +22,6 @@ rule page:
         page="<results>/index.html",
     log:
         "<results>/logs/page.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
     params:
         code=PLAN.code("write_page.py", "reporting"),
         job=lambda _: document(**PLAN.page()),
@@ -37,8 +34,6 @@ rule page:
         ),
     message:
         "Writing the page"
-    shell:
-        QUIET
 
 
 use rule page as page_so_far with:

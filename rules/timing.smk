@@ -59,7 +59,7 @@ rule contests:
         RESUMED
 
 
-rule first_answer:
+use rule check_parity as first_answer with:
     input:
         contests=PLAN.timings(PLAN.primary),
         parity=PLAN.parity_reports(PLAN.primary),
@@ -67,16 +67,10 @@ rule first_answer:
         markdown="<results>/first_answer.md",
     log:
         "<results>/logs/first_answer.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
     params:
         code=PLAN.code("answer.py", "reporting"),
         job=lambda _: document(
             type="contests", title=PLAN.sections[PLAN.primary].title, **PLAN.shown_as()
         ),
-        files=files,
     message:
         "Answering the primary question: speeds"
-    shell:
-        SHOWN
