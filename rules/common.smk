@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import time
+from argparse import ArgumentParser
 from contextlib import redirect_stderr, suppress
 
 sys.path.insert(0, str(PROJECT / "scripts"))
@@ -70,7 +71,6 @@ if workflow.is_main_process and COPIED.exists() and not any(METADATA.glob("*")):
     # Without it, Snakemake takes them for those of an old release.
     Path(".snakemake/incomplete").mkdir(exist_ok=True)
 
-TEMPLATES = "scripts/paragone/reporting/templates"
 RUN = "python {params.files[0]:q}/{params.code[0]:q} <(printf '[%s, %s]' {params.job:q} {params.files[1]:q})"
 QUIET = f"{RUN} >{{log:q}} 2>&1"
 SHOWN = f"{RUN} 2>&1 | tee {{log:q}}"
@@ -84,25 +84,17 @@ def keep_profile(arguments):
 
     Snakemake takes such an option in the place of all that the profile has there, memory and times included.
     """
-    options = "--default-resources --default-res --resources --res --set-resources --set-threads"
-    given, others = {option: [] for option in options.split()}, []
-    words = others
-    for argument in arguments:
-        option, _, value = argument.partition("=")
-        words = given.get(option, others) if argument.startswith("-") else words
-        if option not in given:
-            words.append(argument)
-        elif value:
-            words.append(value)
-            words = others
-    if not any(given.values()):
+    parser = ArgumentParser(add_help=False)
+    parser.add_argument("--default-resources", "--default-res", nargs="*", default=[])
+    for option in ("--resources", "--set-resources", "--set-threads"):
+        parser.add_argument(option, nargs="*")
+    given, others = parser.parse_known_args(arguments)
+    if not any(vars(given).values()):
         return
     with redirect_stderr(io.StringIO()):  # which repeats the name of the profile
         profile = parse_args(others)[1]
     settings = workflow.resource_settings
-    settings.default_resources = Resources.parse(
-        given["--default-resources"] + given["--default-res"], allow_expressions=True
-    )
+    settings.default_resources = Resources.parse(given.default_resources, allow_expressions=True)
     for kept, of_profile in (
         (settings.default_resources, profile.default_resources or Resources.default("full")),
         (settings.overwrite_threads, profile.set_threads),

@@ -5,7 +5,7 @@
 # <results>/so_far.html is there once the primary question is answered.
 
 TEXTS = [
-    *Path(PLAN.path(TEMPLATES)).glob("*.*"),
+    *Path(PLAN.path("scripts/paragone/reporting/templates")).glob("*.*"),
     *PLAN.captions(),
     *(path for paper in PLAN.cited().values() for path in paper.files),
 ]

@@ -76,21 +76,13 @@ rule probe:
 
 # One job per reference: another experiment or repeat adds files and does not change those of old runs.
 use rule probe as first_steps with:
-    input:
-        manifest=lambda wildcards: PLAN.manifest(PLAN.references[wildcards.name]),
-        weights=lambda wildcards: PLAN.weights(PLAN.references[wildcards.name]),
     output:
         output="<results>/parity/first_steps/{name}.npz",
     log:
         "<results>/logs/parity/first_steps/{name}.log",
-    conda:
-        lambda wildcards: PLAN.environment_of(PLAN.references[wildcards.name])
-    resources:
-        mem_mb=8000,
     params:
-        code=lambda wildcards: PLAN.code("probe.py", "training", PLAN.references[wildcards.name]),
         job=lambda wildcards: document(
-            spec=PLAN.references[wildcards.name],
+            spec=PLAN.probed(wildcards),
             data_folder=config["data"]["folder"],
             first_steps=True,
         ),

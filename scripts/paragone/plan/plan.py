@@ -211,7 +211,9 @@ class Plan:
         )
 
     def probed(self, wildcards: Any) -> Spec:
-        """What a backend computes of a workload for the parity gate."""
+        """What the parity gate computes: of a workload by a backend, or the first steps of a `name`."""
+        if name := wildcards.get("name"):
+            return self.references[name]
         return self.probes[wildcards.workload, wildcards.backend]
 
     def manifest(self, spec: Spec) -> str:
