@@ -8,7 +8,7 @@ from parity.wrong_engines import Bugs, Plant, after_build, wrapped
 
 from paragone.base.tensorflow import keras, tf
 from paragone.engines import tensorflow_optimizers
-from paragone.engines.tensorflow import Statistics
+from paragone.engines.tensorflow import TensorFlow
 from paragone.models import tensorflow as models
 from paragone.tasks import tensorflow as tasks
 
@@ -106,7 +106,7 @@ def first_part_for_all(right: Callable, engine: Any, batch: tuple) -> Any:
 
 
 def statistics_on_their_own(patch: pytest.MonkeyPatch, engine: type) -> None:
-    patch.setattr(Statistics, "unite", lambda self: None)
+    patch.setattr(TensorFlow, "_unite_statistics", lambda self: None)
 
 
 def mean_over_a_replica(right: Callable, engine: Any, *batch: tf.Tensor) -> tuple:

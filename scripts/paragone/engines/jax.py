@@ -123,7 +123,6 @@ class Jax(Reports):
         self._test_graph = nnx.graphdef(nnx.with_attributes(self._model, **EVALUATING))
 
     def _decayed(self, params: nnx.State) -> nnx.State:
-        """Return which arrays the weight decay applies to."""
         options = self._workload.optimizer
         decays = {
             id(variable): decayed(len(layout.shape), options)
@@ -166,7 +165,6 @@ class Jax(Reports):
         return jax.nn.softmax(logits) if self._workload.loss == "double_softmax" else logits
 
     def _tested(self, state: State, squares: Any, inputs: jax.Array) -> jax.Array:
-        """Return the logits in evaluation."""
         states = state["params"], squares, state["statistics"]
         return self._as_logits(self._called(states, inputs, jax.random.key(0), False)[1])
 
@@ -313,15 +311,12 @@ class Jax(Reports):
             else:
                 yield from ((self._put(batch), 1) for batch in some)
 
-    def _host(self) -> State:
-        """Copy the state to host arrays."""
-        return jax.tree.map(lambda array: np.array(array.addressable_data(0)), self._state)
-
     def _totals(self) -> jax.Array:
         return self._put_whole(np.zeros(4, np.float32))
 
     def snapshot(self) -> State:
-        return self._host()  # on the device it would be part of the peak, which JAX cannot reset
+        # To the host: on the device it would be part of the peak, which JAX cannot reset.
+        return jax.tree.map(lambda array: np.array(array.addressable_data(0)), self._state)
 
     def restore(self, snapshot: State) -> None:
         self._state = {}  # gives its memory back first
@@ -355,7 +350,7 @@ class Jax(Reports):
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
             return jax.nn.softmax(self._tested(state, squares, inputs))
 
-        probabilities = compute(self._host(), nnx.state(self._model, Squares), inputs)
+        probabilities = compute(self.snapshot(), nnx.state(self._model, Squares), inputs)
         return np.asarray(probabilities, np.float32)
 
     def probe(self, batch: tuple) -> Probe:
@@ -386,7 +381,7 @@ class Jax(Reports):
         return was_on
 
     def weights(self) -> Weights:
-        state = self._host()
+        state = self.snapshot()
         nnx.update(self._model, state["params"], state["statistics"])
         return {
             name: layout.canonical(variable[...])
@@ -428,7 +423,7 @@ class Jax(Reports):
         return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
     def save(self, folder: Path) -> None:
-        np.savez(folder / "state.npz", *jax.tree.leaves(self._host()))
+        np.savez(folder / "state.npz", *jax.tree.leaves(self.snapshot()))
 
     def load(self, folder: Path) -> None:
         with np.load(folder / "state.npz") as saved:

@@ -25,7 +25,7 @@ from paragone.base.engine_reports import ALONE, Devices, Metrics, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
-from paragone.engines import Probe
+from paragone.engines import Probe, Reports
 from paragone.models import create_model
 from paragone.models.torch import (
     MODELS,
@@ -45,7 +45,7 @@ State = defaultdict[str, Any]
 Tensors = dict[str, Tensor]
 
 
-class Reference:
+class Reference(Reports):
     """The methods of an engine that the parity gate calls."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
@@ -223,9 +223,6 @@ class Reference:
         by_parameter = dict(zip(self.learned, gradients, strict=True))
         by_name = export(self.entries(), by_parameter.get)
         return Probe(logits.numpy(), _metrics(summands).loss, by_name)
-
-    def unsupported(self, error: Exception) -> bool:
-        return False
 
     def weights(self) -> Weights:
         return export(self.entries())

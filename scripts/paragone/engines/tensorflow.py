@@ -77,43 +77,6 @@ def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
             )
 
 
-class Statistics:
-    """Batch norm's running statistics of a model under a strategy; each replica has its own until `unite`."""
-
-    def __init__(self, strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-        self._strategy, self._model = strategy, model
-
-    def unite(self) -> None:
-        """Give every replica the mean over replicas.
-
-        Keras reads and saves only the statistics of a worker's first replica. Without this, each replica
-        would evaluate with its own, and a resumed run would start from other ones than it stopped with.
-        """
-        if statistics := self._each():
-            means = tf.split(self._means(), [int(tf.size(variable)) for variable in statistics])
-            for variable, mean in zip(statistics, means, strict=True):
-                variable.assign(tf.reshape(mean, variable.shape))
-
-    def _each(self) -> list[keras.Variable]:
-        return buffers_of(self._model)
-
-    @tf.function
-    def _means(self) -> tf.Tensor:
-        """Return the mean of `_each` over the replicas of all workers, as one vector, in one reduction.
-
-        TensorFlow runs each of several reductions on a new thread and keeps the thread: over a hundred per
-        epoch, until no more can be started.
-        """
-
-        def of_replica() -> tf.Tensor:
-            return tf.concat(
-                [tf.reshape(variable.value, [-1]) for variable in self._each()], axis=0
-            )
-
-        statistics = self._strategy.run(of_replica)
-        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, statistics, axis=None)
-
-
 class TensorFlow(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
@@ -166,8 +129,16 @@ class TensorFlow(Reports):
                 self._accumulation = Accumulation(
                     self._model.trainable_variables, spec.workload.accumulated
                 )
-            self._statistics = Statistics(self._strategy, self._model)
-            self._totals = [_total() for _ in range(4)]  # losses, weights, scores, counts
+            # Of losses, weights, scores and counts.
+            self._totals = [
+                tf.Variable(
+                    0.0,
+                    synchronization=tf.VariableSynchronization.ON_READ,
+                    aggregation=tf.VariableAggregation.SUM,
+                    trainable=False,
+                )
+                for _ in range(4)
+            ]
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
         """Create the strategy. Raises `Unavailable` if its devices are missing."""
@@ -242,7 +213,6 @@ class TensorFlow(Reports):
         self._count(logits, losses, labels, tf.ones_like(losses))
 
     def _update(self) -> None:
-        """Take a step by the mean gradient of several batches."""
         if self._accumulation:
             self._apply(self._accumulation.take_means())
 
@@ -277,6 +247,20 @@ class TensorFlow(Reports):
     def _test_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
         for _ in tf.range(steps):
             self._strategy.run(self._test_step, self._parts(next(iterator)))
+
+    @tf.function
+    def _mean_statistics(self) -> tf.Tensor:
+        """Return the mean of statistics over the replicas of all workers, as one vector, in one reduction.
+
+        TensorFlow runs each of several reductions on a new thread and keeps the thread: over a hundred per
+        epoch, until no more can be started.
+        """
+
+        def of_replica() -> tf.Tensor:
+            return tf.concat([tf.reshape(b.value, [-1]) for b in buffers_of(self._model)], axis=0)
+
+        statistics = self._strategy.run(of_replica)
+        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, statistics, axis=None)
 
     def _parts(self, batch: tuple) -> tuple:
         """Split a batch of this worker into the parts of its replicas, in order."""
@@ -322,8 +306,21 @@ class TensorFlow(Reports):
         self._rates.assign(learning_rates)
         self._optimizer.learning_rate.assign(learning_rates[0])
         metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
-        self._statistics.unite()
+        self._unite_statistics()
         return metrics
+
+    def _unite_statistics(self) -> None:
+        """Give every replica the mean over replicas of batch norm's running statistics.
+
+        Keras reads and saves only those of a worker's first replica. Without this, each replica would
+        evaluate with its own, and a resumed run would start from other ones than it stopped with.
+        """
+        if statistics := buffers_of(self._model):
+            sizes = [int(tf.size(variable)) for variable in statistics]
+            for variable, mean in zip(
+                statistics, tf.split(self._mean_statistics(), sizes), strict=True
+            ):
+                variable.assign(tf.reshape(mean, variable.shape))
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         return self._run(self._test_loop, self._test_pipeline, batches, steps)
@@ -390,7 +387,6 @@ class TensorFlow(Reports):
         )
 
     def _counting(self) -> list[str]:
-        """Return the devices whose memory TensorFlow counts."""
         return [name for name in self.device_names if "CPU" not in name]
 
     def reset_peak_memory(self) -> None:
@@ -419,15 +415,6 @@ class TensorFlow(Reports):
 
 
 ENGINE = TensorFlow
-
-
-def _total() -> tf.Variable:
-    return tf.Variable(
-        0.0,
-        synchronization=tf.VariableSynchronization.ON_READ,
-        aggregation=tf.VariableAggregation.SUM,
-        trainable=False,
-    )
 
 
 def prepare_keras(spec: Spec) -> None:
@@ -540,7 +527,6 @@ def _tpu_strategy(replicas: int) -> tf.distribute.Strategy:
 
 
 def _use(devices: list[tf.config.PhysicalDevice], kind: str) -> None:
-    """Open only these devices of a kind, and allocate their memory as needed."""
     tf.config.set_visible_devices(devices, kind)
     for device in devices:
         tf.config.experimental.set_memory_growth(device, True)
