@@ -12,7 +12,7 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
         name:
             f"draw_{section}"
         input:
-            PLAN.read_by(section),
+            **PLAN.read_by(section),
         output:
             [
                 report(
@@ -37,8 +37,12 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
             code=PLAN.code("draw.py", "reporting"),
             job=lambda _, section=section: document(**PLAN.drawing(section)),
             content=content_of(*PLAN.reads[PUBLISHED](section)),
-            files=lambda _, output, section=section: files_with(
-                {}, {}, results=output[0].rsplit("/", 3)[0], paper=PLAN.paper_of(section)
+            files=lambda _, input, output, section=section: files_with(
+                {},
+                {},
+                files={**input},
+                results=output[0].rsplit("/", 3)[0],
+                paper=PLAN.paper_of(section),
             ),
         message:
             f"Drawing and tabulating {section}"

@@ -43,7 +43,9 @@ def make_results(folder: Path, made: list[dict] | None = None) -> SimpleNamespac
         "title": TITLE,
         "figures": {name: ["runs", "epochs"] for name in FIGURES},
         "tables": {name: ["runs", "epochs"] for name in TABLES},
-        "run_names": [],
+        "files": {
+            kind: [in_tables / EXPERIMENT / f"{kind}.parquet"] for kind in ("runs", "epochs")
+        },
         "settings": {"baseline": "torch", "primary": {"experiment": EXPERIMENT, "metric": "speed"}},
         "published": EXPERIMENT,
         "paper": str(FOLDERS[EXPERIMENT]),

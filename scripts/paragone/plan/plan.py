@@ -169,11 +169,8 @@ class Plan:
 
     def environment_of(self, spec: Spec) -> str:
         """The environment file of what the parity gate compares, as seen from `rules/`."""
-        same_engine = (
-            name
-            for name, block in self.config.backends.items()
-            if block.engine == spec.backend.engine
-        )
+        blocks, engine = self.config.backends.items(), spec.backend.engine
+        same_engine = (name for name, block in blocks if block.engine == engine)
         return self.environment(next(same_engine, spec.backend.name))
 
     def dataset(self, name: str) -> dict[str, Any]:
@@ -205,10 +202,8 @@ class Plan:
 
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
-        workloads = [spec.workload for spec in self.runs.values()]
-        return sorted(
-            {workload.model_name for workload in workloads if workload.dataset == dataset}
-        )
+        workloads = (spec.workload for spec in self.runs.values())
+        return sorted({each.model_name for each in workloads if each.dataset == dataset})
 
     def probed(self, wildcards: Any) -> Spec:
         """What the parity gate computes: of a workload by a backend, or the first steps of a `name`."""
@@ -235,11 +230,12 @@ class Plan:
     def code_of_data(self, program: str, dataset: str) -> list[str]:
         """Return the code of a program that fetches or serializes a data set."""
         block = self.dataset(dataset)
-        builder = block.get("builder", "")
-        has_module = plugins.file_of(
-            f"data/builders/{builder}.py"
-        )  # else it is of TensorFlow Datasets
-        return code_of(program, "data", block["form"], *([builder] if has_module else []))
+        names = [block["form"]]
+        if plugins.file_of(
+            f"data/builders/{block.get('builder')}.py"
+        ):  # else TensorFlow Datasets has it
+            names.append(block["builder"])
+        return code_of(program, "data", *names)
 
     def pythons(self, question: str) -> list[str]:
         """The files that name the Python of each backend in a question."""
@@ -305,7 +301,6 @@ class Plan:
         return sorted({self.manifest(spec) for spec in self._specs(())})
 
     def _specs(self, experiments: Iterable[str]) -> Iterator[Spec]:
-        """The specifications of some experiments, or of all."""
         return (spec for name in experiments or self.experiments for spec in self.experiments[name])
 
     def shown(self, *sections: str) -> dict[str, PageSection]:
@@ -335,10 +330,10 @@ class Plan:
             for name in getattr(self.sections[section], kind)
         ]
 
-    def read_by(self, section: str) -> list[str]:
-        """The files of results that the figures and tables of a section read."""
+    def read_by(self, section: str) -> dict[str, list[str]]:
+        """The files of results that the figures and tables of a section read, by kind."""
         kinds = {kind for _, _, exhibit in self.exhibits_of(section) for kind in exhibit.reads}
-        return [path for kind in sorted(kinds - {PUBLISHED}) for path in self.reads[kind](section)]
+        return {kind: self.reads[kind](section) for kind in sorted(kinds - {PUBLISHED})}
 
     def drawing(self, section: str) -> dict[str, Any]:
         """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""
@@ -351,7 +346,6 @@ class Plan:
                 kind: {name: exhibit.reads for of, name, exhibit in exhibits if of == kind}
                 for kind in self.exhibits
             },
-            "run_names": self.runs_of(section) if section in self.experiments else [],
             "settings": {
                 key: getattr(block, key, getattr(self.config, key, None))
                 for key in sorted(settings)

@@ -92,20 +92,15 @@ class Inputs(Shown, kw_only=True):
 class Drawing(Inputs, kw_only=True):
     """What is drawn and tabulated of a section: the figures and tables, by name the kinds of files they read.
 
-    `run_names`: its runs. `results`: the folder of all.
+    `results`: the folder of all.
     """
 
     section: str
     figures: dict[str, list[str]]
     tables: dict[str, list[str]]
-    run_names: list[str]
     results: Path
 
     def reading(self, kinds: Iterable[str]) -> Inputs:
-        """Return what a figure or table is made from that reads these kinds of files of the results."""
-        results, table = self.results, self.results / "tables" / self.section
-        files = {kind: [table / f"{kind}.parquet"] for kind in ("runs", "epochs", "rounds")}
-        files["products"] = [results / "tables/device_matmul/matmul.parquet"]
-        files["predictions"] = [results / f"runs/{run}/predictions.npz" for run in self.run_names]
-        read = {kind: paths for kind, paths in files.items() if kind in kinds}
+        """Return what a figure or table is made from that reads these kinds of files alone."""
+        read = {kind: paths for kind, paths in self.files.items() if kind in kinds}
         return msgspec.structs.replace(self, files=read)
