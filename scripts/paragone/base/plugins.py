@@ -54,7 +54,7 @@ _ORIGINS: dict[tuple[str, str], Path] = {}
 def use(names: list[str], *, drawing: bool = False) -> None:
     """Let this process, and those that it starts, find the modules in these folders.
 
-    `named` is the config's `plugins`, relative to the working directory. With `drawing`, from records alone,
+    `names`: of the config, relative to the working directory. With `drawing`, from records alone,
     folders may be absent. Raises `UserError` for a folder that does not exist or holds nothing, and for a
     file that has the name of another.
     """
@@ -88,14 +88,11 @@ def _modules(package: Path) -> list[Path]:
 
 def _check_environments() -> None:
     """Raise `UserError` for two environments of one name: one would be used in the place of the other."""
-    environments = {file.name: file for file in (LIBRARY.parents[1] / "envs").glob("*.yaml")}
-    for folder in folders():
+    environments: dict[str, Path] = {}
+    for folder in (LIBRARY.parents[1], *folders()):
         for file in sorted((folder / "envs").glob("*.yaml")):
-            if file.name in environments:
-                raise UserError(
-                    f"plugins: {file} has the name of {environments[file.name]}; rename it"
-                )
-            environments[file.name] = file
+            if (other := environments.setdefault(file.name, file)) != file:
+                raise UserError(f"plugins: {file} has the name of {other}; rename it")
 
 
 def _check(file: Path, inside: str) -> None:
@@ -218,14 +215,12 @@ def users(*names: str) -> list[Path]:
 
 
 def _has(folder: Path, name: str) -> bool:
-    files = [
-        file for part in ("models", "engines", "data") for file in (folder / part).rglob("*.py")
-    ]
     return any(
         f'"{name}"' in (text := _text(file, file.stat().st_mtime_ns))
         or f"'{name}'" in text
         or (file.stem == name and file.parent.name != "models")
-        for file in files
+        for part in ("models", "engines", "data")
+        for file in (folder / part).rglob("*.py")
     )
 
 
@@ -253,10 +248,8 @@ def explaining() -> Iterator[None]:
         raise
     except SyntaxError as error:
         if any(str(folder) in str(error.filename) for folder in folders()):
-            where = (
-                f"{error.filename}, line {error.lineno}" if error.lineno else f"{error.filename}"
-            )
-            raise UserError(f"{where}: {error.msg}; correct it") from None
+            line = f", line {error.lineno}" if error.lineno else ""
+            raise UserError(f"{error.filename}{line}: {error.msg}; correct it") from None
         raise
     except Exception as error:
         if not says_memory_is_full(str(error)) and (message := of_plugin(error)):
@@ -290,9 +283,7 @@ def _imported(file: Path) -> Any:
     """The module of a file that has a namesake in the project, under a name of its own."""
     name = "plugin" + re.sub(r"\W", "_", str(file.with_suffix("")))
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise UserError(f"{file}: not a Python file")
+        spec: Any = importlib.util.spec_from_file_location(name, file)
         sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
             with explaining(), unchanged(file):

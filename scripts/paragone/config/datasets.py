@@ -60,12 +60,6 @@ def of_split(value: Any, split: str) -> Any:
     return value[split] if isinstance(value, dict) else value
 
 
-def data_paths(block: dict[str, Any]) -> list[str]:
-    """Return the files and folders of the user that a data set is read from, as far as they are there."""
-    paths = {of_split(block["path"], split): None for split in SPLITS} if "path" in block else {}
-    return [path for path in paths if Path(path).exists()]
-
-
 def state_of_files(block: dict[str, Any]) -> str:
     """Return the SHA-256 of paths, sizes and times of the files below `path`; if it changes, read again.
 
@@ -73,8 +67,9 @@ def state_of_files(block: dict[str, Any]) -> str:
     program sets.
     """
     lines = []
-    for path in map(Path, data_paths(block)):
-        for file in sorted(files_below(path)) if path.is_dir() else [path]:
+    for path in dict.fromkeys(Path(of_split(block["path"], split)) for split in SPLITS):
+        files = sorted(files_below(path)) if path.is_dir() else [path] if path.exists() else []
+        for file in files:
             status = file.stat() if file.exists() else file.lstat()
             times = status.st_mtime_ns, status.st_ctime_ns
             lines.append(f"{file}\0{status.st_size}\0{times}")

@@ -70,8 +70,15 @@ def expand(config: Config, experiment: str) -> list[Spec]:
             where = f"experiments.{experiment}.matrix[{number}]"
             for cell in cells(row):
                 workload = cell.workload or block.workload
-                runs.append(spec_of(repeated, workload, cell, where, block))
-                _check_steps(runs[-1], where)
+                run = spec_of(repeated, workload, cell, where, block)
+                if examples := run.workload.train_examples:
+                    try:
+                        run.steps(
+                            examples
+                        )  # too few are an error here, not of each run after its start
+                    except UserError as error:
+                        raise UserError(f"{where}: {error}") from error
+                runs.append(run)
     return list({spec.name: spec for spec in runs}.values())
 
 
@@ -109,15 +116,6 @@ def timed_in_turn(config: Config, experiment: str, runs: list[Spec]) -> list[Que
         hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
         questions.append(Question(f"{workload}.b{batch}.{hashed}", tuple(variants), number))
     return questions
-
-
-def _check_steps(run: Spec, where: str) -> None:
-    """Raise `UserError` here where every run would, after its start: too few training examples."""
-    if examples := run.workload.train_examples:
-        try:
-            run.steps(examples)
-        except UserError as error:
-            raise UserError(f"{where}: {error}") from error
 
 
 def probe(config: Config, workload: str, backend: str, replicas: int = 1) -> Spec:

@@ -43,7 +43,6 @@ def framework_of(environment: str) -> str | None:
 
 
 def _choose_primary(config: Config) -> None:
-    """Make another experiment primary where that one is left out."""
     left = config.experiments
     if config.primary.experiment not in left:
         first = next(name for name in [*config.only, *left] if name in left)
@@ -83,7 +82,6 @@ def _to_frameworks(config: Config) -> list[str]:
 
 
 def _trained(experiments: dict[str, Experiment]) -> dict[str, None]:
-    """The backends of experiments, in order."""
     rows = [row for block in experiments.values() for row in block.matrix]
     return dict.fromkeys(name for row in rows for name in as_list(row.backend))
 
