@@ -45,7 +45,6 @@ def scaling_table(
 
 
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
-    """Return the row of a cell; `base` has the throughputs of one replica by seed."""
     replicas, batch = cell.size
     speeds, reasons = cell.speeds, grouping.not_timed(cell)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())

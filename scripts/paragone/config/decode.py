@@ -99,7 +99,6 @@ def _check_yaml(value: Any, path: str) -> None:
 
 
 def _fault(error: str, value: Any, kind: Any, path: str) -> str:
-    """Return the decoder's path and reason, with a remedy."""
     reason, _, place = error.partition(" - at `")
     for key, index in re.findall(r"\.(\w+)|\[(\d+|\.{3})\]", place):
         if index == "...":  # the decoder does not name the entry of a mapping
@@ -124,7 +123,6 @@ def _options(kind: Any) -> list[Any]:
 
 
 def _type_below(kind: Any, key: str | int) -> Any:
-    """Return the type of what a key of a block, or a place in a list, leads to."""
     for option in _options(kind):
         if isinstance(key, int) and get_origin(option) in (list, tuple):
             return get_args(option)[0]
@@ -197,7 +195,6 @@ def _number_in(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as YAML or JSON has it, shortened."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -108,7 +108,6 @@ def _set_initializers(config: Config) -> None:
 
 
 def _check_labels(task: Task, data: dict[str, Any], dataset: str, where: str) -> None:
-    """Raise `UserError` for a task that does not learn the kind of labels which a data set has."""
     for kind, key in (("regression", "targets"), ("multi-label", "indicators")):
         if (task.name == kind) != (key in data):
             holds = f"`{key}`" if key in data else f"no `{key}`"
@@ -121,7 +120,6 @@ def _check_labels(task: Task, data: dict[str, Any], dataset: str, where: str) ->
 
 
 def _check_classes(experiment: Experiment, workloads: dict[str, WorkloadBlock], where: str) -> None:
-    """Raise `UserError` for the figure of predicted classes where a workload has none."""
     for name in (experiment.workload, *(row.workload for row in experiment.matrix)):
         task = workloads[name].task.name if name in workloads else CLASSIFICATION.name
         if task != CLASSIFICATION.name:

@@ -133,7 +133,6 @@ def _keep_encoded(response: requests.Response, **_: object) -> None:
 
 
 def _description(path: Path) -> str:
-    """Return the checksum and size of a file, and what it is if that is known."""
     with path.open("rb") as file:
         kind = kind_of(file.read(BYTES))
     details = ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))

@@ -169,13 +169,11 @@ def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _range(arrays: dict[str, np.ndarray]) -> tuple[float, float]:
-    """Return the lowest and the highest value of both splits."""
     ends = [float(pick(array)) for array in arrays.values() for pick in (np.min, np.max)]
     return min(ends), max(ends)
 
 
 def _unknown(rows: np.ndarray) -> float:
-    """Return the share of unknown words in a split."""
     total = sum(int((part > START).sum()) for part in _parts(rows))
     unknown = sum(int((part == UNKNOWN).sum()) for part in _parts(rows))
     return unknown / total if total else 0.0
@@ -184,7 +182,6 @@ def _unknown(rows: np.ndarray) -> float:
 def _odd(
     classes: tuple[str, ...], examples: dict[str, list[int]], labels: dict[str, np.ndarray]
 ) -> Iterator[str]:
-    """Yield notices on classes and labels."""
     train, test = (np.array(examples[split]) for split in SPLITS)
     for lacking, present, split in ((test, train, "test"), (train, test, "training")):
         if names := [classes[at] for at in np.flatnonzero((lacking == 0) & (present > 0))]:

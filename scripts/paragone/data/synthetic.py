@@ -83,7 +83,6 @@ def _random(key: int, stream: int) -> np.random.Generator:
 
 
 def _zipf(ranks: int) -> np.ndarray:
-    """Return the chance of each rank by Zipf's law."""
     chances = 1 / np.arange(1, ranks + 1)
     return chances / chances.sum()
 

@@ -110,7 +110,6 @@ def _accumulated(optimizer: torch.optim.Optimizer, several: int) -> bool:
 
 
 def _groups(options: Options, model: nn.Module) -> list[dict[str, Any]]:
-    """Return the model's weights in groups, those that decay apart from the others."""
     groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for weight in filter(lambda weight: weight.requires_grad, model.parameters()):
         groups[decayed(weight.dim(), options)].append(weight)

@@ -66,7 +66,6 @@ class HostWatch:
 
 
 def _cpu_seconds(processes: list[psutil.Process]) -> float:
-    """User and system time of processes and of their children that have ended."""
     used = 0.0
     for process in processes:
         with suppress(psutil.NoSuchProcess):  # one that has failed: the supervisor ends the run

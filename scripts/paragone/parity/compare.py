@@ -207,7 +207,6 @@ def _allowed(group: str, precision: str, rounding: Weights) -> float:
 
 
 def _where(values: dict[str, float]) -> str:
-    """Return the name of the array that deviates most, in parentheses; empty if it has no name."""
     worst = max(values, key=lambda name: np.nan_to_num(values[name], nan=math.inf))
     return f" ({worst})" if worst else ""
 

@@ -433,7 +433,6 @@ class Plan:
         return exhibits
 
     def _check_scaling(self) -> None:
-        """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""
         for name, specs in self.experiments.items():
             drawn = "scaling" in self.config.experiments[name].figures
             if drawn and not self.from_records and not scales(specs):

@@ -314,7 +314,6 @@ def _effect(row: dict[str, Any], name: str) -> tuple[float | None, float | None,
 
 
 def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
-    """Return examples/s by label, medians over contests or runs."""
     machine = rows["machine"].iloc[0]
     runs = dict(by_machine(tables.runs))[machine] if machine else tables.runs
     rounds = tables.rounds if len(tables.rounds) else None
@@ -350,7 +349,6 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
 
 
 def _not_run(tables: Tables) -> Iterator[Answer]:
-    """Yield what was not completed, and why: a sentence per reason."""
     by_state: dict[str, list[str]] = {}
     for backend, runs in tables.runs.groupby("backend", sort=False):
         if states := "; ".join(not_completed(runs)):
@@ -361,7 +359,6 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
 
 
 def _published(experiments: list[Tables]) -> AnsweredQuestion:
-    """Return the published runs, and counts that differ."""
     runs: list[PublishedRun] = []
     rows: list[PublishedRow] = []
     counts: list[Answer] = []

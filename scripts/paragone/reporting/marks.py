@@ -91,7 +91,6 @@ def _explanation(row: dict[str, Any], value: float, unit: str) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a number in four digits, or all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

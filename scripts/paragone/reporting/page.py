@@ -266,7 +266,6 @@ def _text_of(name: str) -> str:
 
 
 def _color(label: str, job: PageJob) -> str:
-    """Return the color of a variant, by its label, which begins with that of its backend."""
     backends = {text: name for name, text in job.labels.items() if label.startswith(text)}
     backend = backends.get(max(backends, key=len, default=""), "")
     return job.palette.get(backend, "var(--muted)")
@@ -290,7 +289,6 @@ def _effects(picture: Picture) -> dict[str, Any]:
 
 
 def _cell(number: PublishedNumber) -> dict[str, Any]:
-    """Return the places of the ends between which one more run would be, and of what was published."""
     at = _scale([number.value, number.center, *(end for ends in number.ranges for end in ends)])
     return {"at": at, "published": at(number.value)}
 

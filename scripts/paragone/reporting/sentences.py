@@ -213,7 +213,6 @@ def which_is_best(rows: pd.DataFrame) -> str:
 
 
 def _on_pair(row: Row) -> str:
-    """Return the verdict on a compared pair as a sentence."""
     if row["relation"] == BETTER:
         return f"{row['winner']} is {_effect(row)} {pairwise.loser(row)}."
     return f"{row['first']} and {row['second']} are {_verdict(row)}."

@@ -53,5 +53,4 @@ def counts(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def _means(values: jax.Array) -> jax.Array:
-    """Return the mean of each example's values."""
     return values if values.ndim == 1 else values.reshape(len(values), -1).mean(1)

@@ -57,5 +57,4 @@ def counts(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def _means(values: tf.Tensor) -> tf.Tensor:
-    """Return the mean of each example's values."""
     return values if values.shape.rank == 1 else tf.reduce_mean(values, range(1, values.shape.rank))

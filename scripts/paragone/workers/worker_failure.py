@@ -102,7 +102,6 @@ def _message(failed: Child, workers: int, reports: dict[int, Report], meeting: P
 
 
 def _cause(failed: Child, reports: dict[int, Report]) -> tuple[int | None, str]:
-    """The rank that failed first, and how it ended."""
     if failed.stopped:
         gave_up = "; ".join(
             f"rank {rank}: {report.reason}" for rank, report in sorted(reports.items())

@@ -137,7 +137,6 @@ def _prepare(source: dict, scratch: Path, store: Path) -> tfds.core.DatasetBuild
 
 
 def _why_unreadable(dataset: str, files: list[dict], error: Exception) -> str:
-    """Return the message: files changed meanwhile, or are no files of this data set."""
     changed = [file["path"] for file in files if sha256(Path(file["path"])) != file["sha256"]]
     if changed:
         return f"{dataset} changed after its check: {', '.join(changed)}; check it again"
@@ -223,7 +222,6 @@ class _Reader:
             raise UserError(f"{folder} was damaged and is removed; run again") from error
 
     def _feature(self, key: str, default: Any = None) -> str:
-        """Return the name of the feature that a key of the block names."""
         name, features = self._options.get(key, default), self._builder.info.features
         if not isinstance(name, str) or name not in features:
             raise UserError(

@@ -66,7 +66,6 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
 
 
 def _remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
-    """Return which batch is fixed, and what has no value."""
     runs = inputs.runs
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"

@@ -114,7 +114,6 @@ def comparison(inputs: Inputs) -> TextTable:
 
 
 def _claimed(row: Row) -> dict[str, Any]:
-    """Return what the source says of a row."""
     return {
         "metric": row.metric,
         "condition": row.condition,
@@ -157,7 +156,6 @@ def _line(
 
 
 def _mean_line(run: PublishedRun, number: Judgement) -> dict[str, Any]:
-    """Return the row of a mean of several published runs of one program."""
     claimed = {
         "metric": number.claim.metric,
         "condition": f"mean of {run.count} published runs of one program",
@@ -340,7 +338,6 @@ def scaling(inputs: Inputs) -> TextTable:
 
 
 def _intervals(rows: pd.DataFrame, column: str, form: str, factor: float = 1) -> list[str]:
-    """Return the values of a column times a factor, with their intervals, or what a row lacks."""
     texts = []
     for row in rows.to_dict("records"):
         value, low, high = (factor * row[f"{column}{end}"] for end in ("", "_low", "_high"))
