@@ -29,7 +29,6 @@ if not PLAN.from_records:
     include: "rules/data.smk"
     include: "rules/train.smk"
     include: "rules/timing.smk"
-    include: "rules/measure.smk"
 
 
 include: "rules/exhibits.smk"

@@ -4,11 +4,7 @@
 
 rule check_parity:
     input:
-        reference="<results>/parity/{workload}/reference.npz",
-        probes=lambda wildcards: [
-            f"<results>/parity/{wildcards.workload}/{backend}.npz"
-            for backend in PLAN.backends_of(wildcards.workload)
-        ],
+        probes=lambda wildcards: PLAN.probes_of(*PLAN.runs_on(wildcards.workload)),
     output:
         report="<results>/parity/{workload}.json",
     log:
@@ -26,7 +22,35 @@ rule check_parity:
         SHOWN
 
 
-rule collect_products:
+rule join:
+    input:
+        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
+        epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
+    output:
+        all_runs=report(
+            "<results>/tables/runs.csv",
+            caption="report/runs.rst",
+            category="All experiments",
+            labels={"table": "one row per run"},
+        ),
+        all_runs_parquet="<results>/tables/runs.parquet",
+        all_epochs="<results>/tables/epochs.csv",
+    log:
+        "<results>/logs/tables/join.log",
+    priority: reading
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        code=PLAN.code("collect.py", "analysis"),
+        job=lambda _: document(type="join"),
+        files=files,
+    message:
+        "Joining the tables of all experiments"
+    shell:
+        QUIET
+
+
+use rule join as collect_products with:
     input:
         results=collect("<results>/matmul/{backend}.json", backend=list(PLAN.products)),
     output:
@@ -40,19 +64,13 @@ rule collect_products:
     log:
         "<results>/logs/tables/device_matmul/collect.log",
     priority: 1
-    conda:
-        "../envs/workflow.yaml"
     params:
-        code=PLAN.code("collect.py", "analysis"),
         job=lambda _: document(type="products"),
-        files=files,
     message:
         "Collecting matrix products"
-    shell:
-        QUIET
 
 
-use rule collect_products as collect_runs with:
+use rule join as collect_runs with:
     input:
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
@@ -70,31 +88,8 @@ use rule collect_products as collect_runs with:
         rounds="<results>/tables/{experiment}/rounds.parquet",
     log:
         "<results>/logs/tables/{experiment}/collect.log",
-    priority: reading
     params:
         job=lambda wildcards: document(type="runs", experiment=wildcards.experiment),
         content=content_of(PLAN.path("rules/schemas/compliance.csv")),
     message:
         "Checking the records of {wildcards.experiment}"
-
-
-use rule collect_products as join with:
-    input:
-        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
-        epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
-    output:
-        all_runs=report(
-            "<results>/tables/runs.csv",
-            caption="report/runs.rst",
-            category="All experiments",
-            labels={"table": "one row per run"},
-        ),
-        all_runs_parquet="<results>/tables/runs.parquet",
-        all_epochs="<results>/tables/epochs.csv",
-    log:
-        "<results>/logs/tables/join.log",
-    priority: reading
-    params:
-        job=lambda _: document(type="join"),
-    message:
-        "Joining the tables of all experiments"

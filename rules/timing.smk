@@ -1,8 +1,6 @@
-# Timing: contests, in which all variants of a question are alive at once and train in turn.
+# Timing: matrix products; and contests, in which all variants of a question are alive at once and train in turn.
 # Contests come before the runs of their experiment. Those that an interrupted job has held are kept in undeclared files
 # beside the record.
-#
-#   snakemake first_answer      before anything else is prepared; `make all` begins with it
 
 from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
@@ -74,3 +72,29 @@ use rule check_parity as first_answer with:
         ),
     message:
         "Answering the primary question: speeds"
+
+
+rule measure_products:
+    output:
+        result="<results>/matmul/{backend}.json",
+    log:
+        "<results>/logs/matmul/{backend}.log",
+    priority: lambda wildcards: -PLAN.turns[wildcards.backend]
+    conda:
+        lambda wildcards: PLAN.environment(wildcards.backend)
+    threads: lambda wildcards: workflow.cores
+    resources:
+        machine=100,
+        gpu=lambda wildcards: PLAN.products[wildcards.backend].gpus(),
+    params:
+        code=PLAN.code("measure_products.py", "measuring"),
+        job=lambda wildcards: document(
+            backend=PLAN.products[wildcards.backend],
+            squares=PLAN.squares(wildcards.backend),
+            **{key: config["matmul"][key] for key in ("products", "precisions", "repeats")},
+        ),
+        files=lambda wildcards, input, output, threads: files_with(input, output, threads=threads),
+    message:
+        "Multiplying matrices on {wildcards.backend}"
+    shell:
+        PROGRESS

@@ -10,10 +10,9 @@ VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}
 
 
 class Gate(Job, kw_only=True):
-    """The backends of a workload. `reference`: the probe in double precision. `probes`: <backend>.npz."""
+    """The backends of a workload. `probes`: <backend>.npz, the reference's first."""
 
     workload: str
-    reference: Path
     probes: list[Path]
     report: Path
 
@@ -22,7 +21,7 @@ class Gate(Job, kw_only=True):
 def main() -> None:
     """Run the program."""
     job: Gate = read_job(Gate)
-    result = report(job.workload, job.reference, job.probes)
+    result = report(job.workload, job.probes[0], job.probes[1:])
     for backend, verdict in result.backends.items():
         print(f"[{result.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
     for notice in dict.fromkeys(n for v in result.backends.values() for n in v.notices):

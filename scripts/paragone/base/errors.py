@@ -13,7 +13,16 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from paragone.base.plugin_folders import PACKAGES, folders
+VARIABLE = "PARAGONE_PLUGINS"  # the folders of all plugins: absolute paths, as PATH has them
+# Where plugins may have modules.
+PACKAGES = (
+    "models",
+    "engines",
+    "data/forms",
+    "data/builders",
+    "reporting/figures",
+    "reporting/tables",
+)
 
 
 class UserError(Exception):
@@ -88,6 +97,11 @@ def as_user_error(error: BaseException) -> UserError | None:
         if isinstance(cause, MemoryError):
             return UserError(f"the memory is full: {_LACKING[errno.ENOMEM]}, {again}")
     return of_plugin(error)
+
+
+def folders() -> list[Path]:
+    """Return the folders of all plugins, in the order of the config."""
+    return [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
 
 
 def of_plugin(error: BaseException) -> UserError | None:

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base.errors import (
+    PACKAGES,
+    VARIABLE,
     Unavailable,
     UserError,
     first_line,
+    folders,
     of_plugin,
     says_memory_is_full,
 )
-from paragone.base.plugin_folders import PACKAGES, VARIABLE, folders
 
 LIBRARY = Path(__file__).parents[1]
 # Files that both have: the table in them, to which a plugin's adds.

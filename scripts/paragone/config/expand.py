@@ -240,11 +240,8 @@ def _with_digest(start: Start, where: str) -> Start:
     if not path.is_file():
         raise UserError(f"{where}.file: there is no file {start.file!r} here; correct its path")
     status = path.stat()
-    return (
-        start
-        if start.sha256
-        else replace(start, sha256=_digest_of(path, status.st_mtime_ns, status.st_ctime_ns))
-    )
+    digest = start.sha256 or _digest_of(path, status.st_mtime_ns, status.st_ctime_ns)
+    return replace(start, sha256=digest)
 
 
 _digest_of = cache(lambda path, *_: sha256(path))

@@ -269,10 +269,9 @@ class Plan:
         matmul, on_cpu = self.config.matmul, self.products[backend].device == "cpu"
         return matmul.squares if on_cpu else matmul.accelerator_squares
 
-    def backends_of(self, workload: str) -> list[str]:
-        """The backends that train a workload in some experiment, sorted."""
-        specs = [spec for spec in self.runs.values() if spec.workload.name == workload]
-        return sorted({spec.backend.name for spec in specs})
+    def runs_on(self, workload: str) -> list[Spec]:
+        """The runs of a workload in all experiments."""
+        return [spec for spec in self.runs.values() if spec.workload.name == workload]
 
     def runs_of(self, experiment: str) -> list[str]:
         """The names of the runs of an experiment; from records alone those that `records_only` lists, if it
