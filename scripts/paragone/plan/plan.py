@@ -202,8 +202,8 @@ class Plan:
 
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
-        workloads = (spec.workload for spec in self.runs.values())
-        return sorted({each.model_name for each in workloads if each.dataset == dataset})
+        specs = (spec for spec in self.runs.values() if spec.workload.dataset == dataset)
+        return sorted({spec.workload.model_name for spec in specs})
 
     def probed(self, wildcards: Any) -> Spec:
         """What the parity gate computes: of a workload by a backend, or the first steps of a `name`."""
