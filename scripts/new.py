@@ -33,23 +33,35 @@ def main(arguments: list[str] | None = None) -> None:
     folder: Path = options.folder
     kind, option = ("paper", "PAPER") if options.paper else ("plugin", "NAME")
     check(folder, option)
-    values = values_of(folder)
+    place = folder.resolve()
+    snakefile = os.path.relpath(PROJECT / "Snakefile", place)
+    values = {
+        "name": folder.name,
+        "workload": folder.name.replace("_", "-"),
+        "title": folder.name.replace("_", " ").capitalize(),
+        "snakefile": shlex.quote(snakefile),
+        "snakefile_as_python": json.dumps(snakefile),
+        "docs": os.path.relpath(PROJECT / "docs", place),
+    }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([TEMPLATES / kind, TEMPLATES / "data"]),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
     for name in sorted(environment.list_templates()):
-        path = folder / name.replace(WORD, values["name"])
+        path = folder / name.replace(WORD, folder.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = environment.get_template(name).render(values)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path}")
-    config = "run" if options.paper else values["name"]
-    lines = steps(folder, values, config)
+    config = "run" if options.paper else folder.name
+    print("", "What is in it runs as it is:", f"  cd {shlex.quote(str(folder))}", sep="\n")
+    if sys.prefix != sys.base_prefix:
+        print(f"  source {shlex.quote(os.path.relpath(sys.prefix, place))}/bin/activate")
+    print("  python make_data.py")
+    print(f"  snakemake -s {values['snakefile']} all --cores 2 --configfile {config}.yaml")
     if not options.paper:
-        lines.append(f"  python -m pytest test_{values['name']}.py")
-    print("", "What is in it runs as it is:", *lines, sep="\n")
+        print(f"  python -m pytest test_{folder.name}.py")
 
 
 def check(folder: Path, option: str) -> None:
@@ -68,32 +80,6 @@ def check(folder: Path, option: str) -> None:
         raise UserError(
             f"{option}: the project has {folder.name!r} itself; choose another {option}"
         )
-
-
-def values_of(folder: Path) -> dict[str, str]:
-    """The values that fill the templates; paths are relative to the folder."""
-    folder = folder.resolve()
-    snakefile = os.path.relpath(PROJECT / "Snakefile", folder)
-    return {
-        "name": folder.name,
-        "workload": folder.name.replace("_", "-"),
-        "title": folder.name.replace("_", " ").capitalize(),
-        "snakefile": shlex.quote(snakefile),
-        "snakefile_as_python": json.dumps(snakefile),
-        "docs": os.path.relpath(PROJECT / "docs", folder),
-    }
-
-
-def steps(folder: Path, values: dict[str, str], config: str) -> list[str]:
-    """The commands that make data, train and compare in the folder, as its file `config` has it."""
-    activate = Path(os.path.relpath(sys.prefix, folder.resolve())) / "bin/activate"
-    snakefile = values["snakefile"]
-    return [
-        f"  cd {shlex.quote(str(folder))}",
-        *([f"  source {shlex.quote(str(activate))}"] if sys.prefix != sys.base_prefix else []),
-        "  python make_data.py",
-        f"  snakemake -s {snakefile} all --cores 2 --configfile {config}.yaml",
-    ]
 
 
 if __name__ == "__main__":

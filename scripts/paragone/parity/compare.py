@@ -174,14 +174,19 @@ def deviations(observed: Observation, reference: Observation) -> dict[str, dict[
             weights=reference.weights | reference.unbiased,
             evaluation=reference.evaluation_unbiased,
         )
-    learned = [name for name in reference.weights if trainable(name)]
-    rest = [name for name in reference.weights if not trainable(name)]
+
+    def changes(*, learned: bool) -> dict[str, float]:
+        names = [name for name in reference.weights if trainable(name) == learned]
+        expected = {name: reference.weights[name] for name in names}
+        scales = {name: _difference(expected[name], reference.initial[name]) for name in names}
+        return of_arrays(observed.weights, expected, scales, floor)
+
     by_array = {
         "logits": {"": _deviation(observed.logits, reference.logits)},
         "loss": {"": _deviation(observed.loss, reference.loss)},
         "gradients": of_arrays(observed.gradients, reference.gradients, reference.gradients, floor),
-        "updates": _changes(observed.weights, reference.weights, reference.initial, learned, floor),
-        "statistics": _changes(observed.weights, reference.weights, reference.initial, rest, floor),
+        "updates": changes(learned=True),
+        "statistics": changes(learned=False),
         "training": of_metrics(observed.training, reference.training, reference.counted),
         "evaluation": of_metrics(observed.evaluation, reference.evaluation, reference.counted),
         "resumed": {"": float(observed.resumed)},
@@ -209,14 +214,6 @@ def _allowed(group: str, precision: str, rounding: Weights) -> float:
 def _where(values: dict[str, float]) -> str:
     worst = max(values, key=lambda name: np.nan_to_num(values[name], nan=math.inf))
     return f" ({worst})" if worst else ""
-
-
-def _changes(
-    observed: Weights, reference: Weights, initial: Weights, names: list[str], floor: float
-) -> dict[str, float]:
-    changes = {name: _difference(reference[name], initial[name]) for name in names}
-    expected = {name: reference[name] for name in names}
-    return of_arrays(observed, expected, changes, floor)
 
 
 def of_arrays(

@@ -65,17 +65,13 @@ class Plan:
             for name, specs in self.experiments.items()
             for question in timed_in_turn(self.config, name, specs)
         }
-        in_contests = {
-            name: {*map(cell, question.variants)} for name, question in self.timed.items()
-        }
         self.questions_of = {
             name: [
-                self.timed[question]
-                for question, cells in in_contests.items()
-                if cells & trained_cells
+                question
+                for question in self.timed.values()
+                if {*map(cell, question.variants)} & {*map(cell, specs)}
             ]
             for name, specs in self.experiments.items()
-            for trained_cells in [{*map(cell, specs)}]
         }
         self.products = products(self.config)
         tables = {
