@@ -1,7 +1,4 @@
-"""How a process starts and ends: the environment it is given, settings and imports, and a quick end.
-
-Standard library only: the Snakefile imports this module at parse time.
-"""
+"""How a process starts and ends: the environment it is given, settings and imports, and a quick end."""
 
 import atexit
 import getpass

@@ -1,7 +1,4 @@
-"""The data sets that workloads name: the block of each, and what of it a rule depends on.
-
-Standard library only: the Snakefile imports this module at parse time.
-"""
+"""The data sets that workloads name: the block of each, and what of it a rule depends on."""
 
 import hashlib
 import os

@@ -1,7 +1,4 @@
-"""From the config to the runs: every experiment's matrix, expanded and checked.
-
-The Snakefile imports this module at parse time: no framework, no NumPy.
-"""
+"""From the config to the runs: every experiment's matrix, expanded and checked."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""A part of the config: the experiments that `only` names, the backends of `frameworks`.
-
-The Snakefile imports this module at parse time.
-"""
+"""A part of the config: the experiments that `only` names, the backends of `frameworks`."""
 
 from msgspec.structs import replace
 

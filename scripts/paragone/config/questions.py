@@ -1,7 +1,4 @@
-"""What each experiment compares, whether it scales, and the order in which its runs are trained.
-
-Standard library only: the Snakefile imports this module at parse time.
-"""
+"""What each experiment compares, whether it scales, and the order in which its runs are trained."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from random import Random
