@@ -15,7 +15,7 @@ import pandas as pd
 from paragone import tasks
 from paragone.analysis import contests, grouping
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
-from paragone.analysis.statistics import ALPHA, LEAST_FAMILY, Effects, holm
+from paragone.analysis.statistics import Effects, decide
 from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
 
@@ -188,11 +188,8 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
     tests = [Effects(values.to_numpy()) for values in units]
     family = [index for index, effects in enumerate(tests) if len(effects.values)]
     in_turn = any(values.index.name == CONTEST for values in units)
-    least = LEAST_FAMILY if in_turn else 1
-    unequal = holm([tests[index].p_differs() for index in family], least)
-    within = holm([tests[index].p_within(metric.limit) for index in family], least)
-    differs, equals = (dict(zip(family, adjusted, strict=True)) for adjusted in (unequal, within))
-    undecided = sum(p > ALPHA for p in differs.values())
+    decisions = decide([tests[index] for index in family], metric.limit, in_turn=in_turn)
+    decided = dict(zip(family, decisions, strict=True))
     rows = []
     for index, (pair, values, effects) in enumerate(zip(pairs, units, tests, strict=True)):
         tunings = {series.runs["tuning"].iloc[0] for series in pair}
@@ -206,7 +203,7 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
             "unit": CONTEST if len(timed) == 2 else PAIR,
             "n": len(values),
             "ratio": metric.by_ratio,
-            "effect": metric.shown(effects.mean),
+            "effect": metric.shown(effects.median),
             "relation": NOT_COMPARED,
             "winner": "",
             "first_lacks": _lacks(metric, pair[0]),
@@ -217,19 +214,17 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
             windows = pd.concat([series.windows for series in timed])
             once = windows.drop_duplicates(["run", "contest"])
             row["unit_seconds"] = once["contest_seconds"].mean()
-        if index in differs:
-            p, adjusted = effects.p_differs(), differs[index]
-            # The level at which Holm's method tests this pair: no effect lies outside where one is better.
-            level = ALPHA / (undecided or len(family)) / max(1.0, least / len(family))
-            if 0 < adjusted <= ALPHA:
-                level = ALPHA * p / adjusted
-            row["low"], row["high"] = map(metric.shown, effects.interval(level))
-            row |= {"p": p, "p_adjusted": adjusted, "p_equal_adjusted": equals[index]}
-            row["needed"] = effects.needed(metric.limit, max(len(family), least))
-            differs_here, equal = adjusted <= ALPHA, equals[index] <= ALPHA
-            row["relation"] = EQUAL if equal else BETTER if differs_here else UNDECIDED
-            if differs_here:
+        if decision := decided.get(index):
+            row["low"], row["high"] = map(metric.shown, effects.interval(decision.level))
+            row["p"], row["p_adjusted"] = effects.p_differs(), decision.p_differs
+            row["p_equal_adjusted"] = decision.p_equal
+            row["needed"] = effects.needed(
+                metric.limit, decision.of_differences, decision.of_equalities
+            )
+            row["relation"] = EQUAL if decision.is_equal else UNDECIDED
+            if decision.differs:
                 row["winner"] = row["first"] if effects.mean > 0 else row["second"]
+                row["relation"] = EQUAL if decision.is_equal else BETTER
         rows.append(row)
     return rows
 

@@ -20,7 +20,7 @@ from paragone.reporting.sentences import with_interval
 RATIOS = [metric for metric in CRITERIA if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 ABSOLUTE, SHARE = "examples/s", "steady_peak_share"
-COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "mean"]
+COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "median"]
 COLUMNS += ["low", "high", "n", SHARE, "runs"]
 BAND = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
 PEAK = (
@@ -32,8 +32,8 @@ PEAK = (
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per series, metric and contest or seed.
 
-    `value` says how many times better than the baseline it was; of the metric `ABSOLUTE` it is the speed, and
-    `mean` the median. A series without any value has one row of the metric "speed", and a reason in `words`.
+    `value` says how many times better than the baseline it was; of the metric `ABSOLUTE` it is the speed. A
+    series without any value has one row of the metric "speed", and a reason in `words`.
     """
     rows, judged = [], pairwise.differences(inputs.runs, inputs.labels, inputs.rounds)
     for work, baseline, peers in _works(inputs):
@@ -47,10 +47,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 SHARE: summarize(series.measured[SHARE]).median,
             }
             rivals = max(1, len(peers) - 1)
-            summary = vars(summarize(series.speeds))
-            summary["mean"] = summary.pop("median")
             values = [
-                {"metric": ABSOLUTE, "value": speed, "runs": run, **summary}
+                {"metric": ABSOLUTE, "value": speed, "runs": run, **vars(summarize(series.speeds))}
                 for run, speed in series.by_name(series.speeds).items()
             ]
             for metric in RATIOS:
@@ -101,7 +99,7 @@ def _ratios(
         yield {
             "metric": metric.name,
             "value": metric.shown(ratio),
-            "mean": metric.shown(effects.mean),
+            "median": metric.shown(effects.median),
             "low": low,
             "high": high,
             "n": len(ratios),
@@ -120,7 +118,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     units = " or ".join(sorted({series.unit for series in inputs.series}))
     n = " or ".join(map(str, sorted({int(n) for n in points["n"]} - {0}))) or 0
     remarks = [
-        f"Right of 1: better than the baseline. Tick: geometric mean over n = {n} {units}s; line: its "
+        f"Right of 1: better than the baseline. Tick: median over n = {n} {units}s; line: its "
         "95 % interval, adjusted for the pairs of the question. Below: median examples/s.",
         footnotes.speeds(inputs.series),
         *([PEAK] if points[SHARE].notna().any() else []),
@@ -129,7 +127,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         remarks.append(footnotes.SHARED_CORES)
     handles = [
         marks.legend_mark(f"one {units}", markersize=3, alpha=0.55),
-        marks.legend_mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
+        marks.legend_mark("median", marker="|", markersize=8, markeredgewidth=1.6),
         marks.legend_line("95 % interval", linewidth=1.2),
         Patch(label=f"equal within {pairwise.margin_words(criterion('speed'))}", **BAND),
     ]
@@ -137,10 +135,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
     grid = frame.subplots(len(works), len(columns), squeeze=False, height_ratios=heights)
     for row, (work, part) in zip(grid, works.items(), strict=True):
-        speeds = part[part["metric"] == ABSOLUTE].groupby("series")["mean"].first()
-        means = speeds.reindex(dict.fromkeys(part["series"]))
+        speeds = part[part["metric"] == ABSOLUTE].groupby("series")["median"].first()
+        medians = speeds.reindex(dict.fromkeys(part["series"]))
         # The fastest first, those without a speed last.
-        names = list(means.sort_values(ascending=False, kind="stable").index)
+        names = list(medians.sort_values(ascending=False, kind="stable").index)
         for axes, metric in zip(row, columns, strict=True):
             _draw_ratios(axes, part, metric, names, inputs.palette)
             axes.tick_params(labelleft=axes is row[0])
@@ -171,12 +169,12 @@ def _draw_ratios(
         dots = {"orient": "y", "native_scale": True, "jitter": False, "linewidth": 0, "size": 3}
         style.sns.stripplot(x=ratios["value"], y=rows, color=color, alpha=0.55, ax=axes, **dots)
         axes.hlines(row, *ends, color=color, linewidth=1.2)
-        axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
+        axes.vlines(first["median"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
         pairs = ratios.drop(columns=["low", "high", "n"])
         marks.explain(axes, ratios["value"], rows, pairs, "value", "x")
-        marks.explain(axes, [first["mean"]], [row], ratios[:1], "mean", "x")
+        marks.explain(axes, [first["median"]], [row], ratios[:1], "median", "x")
         end = max(pd.Series([first["high"], ratios["value"].max()]).dropna())
-        text = "baseline" if name == baseline else with_interval("{:.2f}", first["mean"], *ends)
+        text = "baseline" if name == baseline else with_interval("{:.2f}", first["median"], *ends)
         marks.write_value(axes, row, end, text, "\n".join(filter(None, [speed, wording])))
     marks.plain_logarithms(axes.xaxis)
 
@@ -188,4 +186,4 @@ def _absolute(series: pd.DataFrame) -> str:
         return ""
     share = speeds[SHARE].iloc[0]
     of_peak = "" if pd.isna(share) else f", {100 * share:.2g} % of peak"
-    return f"{speeds['mean'].iloc[0]:,.0f}/s{of_peak}"
+    return f"{speeds['median'].iloc[0]:,.0f}/s{of_peak}"

@@ -260,11 +260,11 @@ def _peak_line(peak: pd.Series) -> dict[str, Any]:
 PAIRED = (
     "Speeds of variants that are timed in turn are compared by contest: the effect of a contest is the "
     "median log ratio of its rounds. All other values are compared by pairs of runs with the same seed, by "
-    "log ratio, accuracies by difference. The table has the mean effect, its 95 % interval and its p value "
-    "by Student's t. Two variants are equal by two one-sided tests. Interval and p are adjusted by Holm's "
-    "method over the pairs of a metric, of which fewer than four count as four, because contests end once "
-    "all are decided. A verdict has p <= 0.05. The effect is by how much the first variant is better: a "
-    "ratio below 1, or a difference below 0, speaks for the second."
+    "log ratio, accuracies by difference. The table has the median effect, that of a typical contest or "
+    "pair, its 95 % interval and its p value by Student's t. Two variants are equal by two one-sided tests. "
+    "Interval and p are adjusted by Holm's method over the pairs of a metric, those of contests also for "
+    "the looks, because contests end once all are decided. A verdict has p <= 0.05. The effect is by how "
+    "much the first variant is better: a ratio below 1, or a difference below 0, speaks for the second."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in CRITERIA)}."
 EXPLORATORY = "All rows are exploratory: the primary family is of another experiment."
