@@ -14,6 +14,7 @@ from paragone.analysis.prediction import (
     CONSISTENT,
     DIFFERS,
     HOLDS,
+    INCONCLUSIVE,
     NO_RUNS,
     NOT_COMPARABLE,
     Claim,
@@ -46,24 +47,36 @@ def test_a_prediction_interval_by_hand():
     assert found.verdict == HOLDS
     edge = judge(Claim(found.half_width), by_seed([0.0, 0.0], 20), KNOWN)
     assert edge.p == pytest.approx(0.05)
-    assert one_more(2.07, 1.0).verdict == CONSISTENT
-    assert one_more(2.21, 1.0).verdict == DIFFERS
+    assert one_more(2.07, 2.0).verdict == CONSISTENT
+    assert one_more(2.21, 2.0).verdict == DIFFERS
 
 
-def test_equal_takes_distance_and_interval_together():
-    half = one_more(0.0).half_width
-    assert one_more(0.5, 0.51 + half).verdict == HOLDS
-    assert one_more(0.5, 0.49 + half).verdict == CONSISTENT
-    found = one_more(3.0, 3.1 + half)
+# Of a one-sided t test of one more run: t(19) = 1.729133.
+LEFT_OPEN = 1.729133 * (20 / 19 * 21 / 20) ** 0.5
+
+
+def test_equal_takes_distance_and_uncertainty_together():
+    assert one_more(0.0).uncertainty == pytest.approx(LEFT_OPEN)
+    assert one_more(0.5, 0.51 + LEFT_OPEN).verdict == HOLDS
+    assert one_more(0.5, 0.49 + LEFT_OPEN).verdict == CONSISTENT
+    found = one_more(3.0, 3.1 + LEFT_OPEN)
     assert (found.verdict, found.is_equal) == (DIFFERS, True)
+
+
+@pytest.mark.parametrize(("rounding", "margin"), [(0.0, LEFT_OPEN), (0.3, LEFT_OPEN + 0.3)])
+def test_inconclusive_is_what_no_published_number_could_have_changed(rounding, margin):
+    values = np.linspace(-4, 4, 201)
+    for sign, best in ((1, HOLDS), (-1, INCONCLUSIVE)):
+        found = [one_more(one, margin + sign * 1e-3, rounding=rounding).verdict for one in values]
+        assert found[100] == best
+        assert set(found) == {best, DIFFERS} | ({CONSISTENT} if sign > 0 else set())
 
 
 def test_printed_digits_are_an_interval():
     """What prints as 2.2 may be 2.15, which one more run could be; equal must be all that prints so."""
     assert one_more(2.21).verdict == DIFFERS
-    assert one_more(2.21, rounding=0.06).verdict == CONSISTENT
-    half = one_more(0.0).half_width
-    assert one_more(0.5, 0.52 + half, rounding=0.05).verdict == CONSISTENT
+    assert one_more(2.21, 2.0, rounding=0.06).verdict == CONSISTENT
+    assert one_more(0.5, 0.52 + LEFT_OPEN, rounding=0.05).verdict == CONSISTENT
 
 
 @pytest.mark.parametrize(
@@ -76,23 +89,23 @@ def test_a_bound_is_met_by_more(values, bound, verdict):
     assert judge(Claim(-bound, bound="upper"), -by_seed(values)).verdict == verdict
 
 
-def test_one_stuck_run_of_twenty_is_left_out():
-    stuck = KNOWN.copy()
-    stuck[5] = 30.0
-    found = one_more(0.0, known=stuck)
-    assert (found.n, found.stuck, len(found.outcomes)) == (19, (5,), 20)
+def test_one_outlier_of_twenty_is_left_out():
+    values = KNOWN.copy()
+    values[5] = 30.0
+    found = one_more(0.0, known=values)
+    assert (found.n, found.outliers, len(found.outcomes)) == (19, (5,), 20)
     assert found.scale == pytest.approx(one_more(0.0, known=KNOWN.drop(5)).scale)
-    assert one_more(3.0, known=stuck).verdict == DIFFERS
+    assert one_more(3.0, known=values).verdict == DIFFERS
     # What one of 20 runs did, one of 20 others may do: p = 2 / 21.
-    near = one_more(29.0, known=stuck)
+    near = one_more(29.0, known=values)
     assert near.p == pytest.approx(2 / 21)
     half = near.half_width
     assert near.ranges[1] == pytest.approx((30 - half, 30 + half))
-    far = one_more(26.0, known=stuck)
+    far = one_more(26.0, known=values)
     assert (far.verdict, len(far.ranges)) == (DIFFERS, 1)
     # Where three of 20 are far away, that is how the program varies.
-    stuck[:3] = 30.0
-    assert one_more(0.0, known=stuck).stuck == ()
+    values[:3] = 30.0
+    assert one_more(0.0, known=values).outliers == ()
 
 
 def test_runs_of_another_program_judge_alone():
@@ -109,16 +122,25 @@ def test_runs_of_another_program_judge_alone():
 
 
 def test_numbers_of_one_run_are_adjusted_together():
-    """The interval has the level of the test, so that a number differs exactly where it lies outside."""
-    values = [3.2, 2.7, 0.1]
-    alone = [one_more(value) for value in values]
+    """A number differs exactly where it lies outside of an interval that no published number changes."""
+    alone = [one_more(value, 2.0) for value in (3.2, 2.7, 0.1)]
     found = adjusted(alone)
-    assert [one.p for one in found] == pytest.approx(holm([one.alone for one in alone]))
-    assert [one.verdict for one in alone] == [DIFFERS, DIFFERS, CONSISTENT]
-    assert [one.verdict for one in found] == [DIFFERS, DIFFERS, CONSISTENT]
-    assert [one.verdict for one in adjusted(alone[1:] + alone[2:])] == [CONSISTENT] * 3
+    assert [one.p for one in found] == pytest.approx([3 * alone[0].alone, 3 * alone[1].alone, 1.0])
+    assert [one.verdict for one in alone] == [DIFFERS, DIFFERS, HOLDS]
+    assert [one.verdict for one in found] == [DIFFERS, CONSISTENT, HOLDS]
     for one in found:
         assert (one.verdict == DIFFERS) is not (one.low <= one.claim.value <= one.high)
+    others = adjusted([one_more(value) for value in (-9.0, 0.0, 9.0)])
+    assert len({(one.low, one.high) for one in (*found, *others)}) == 1
+
+
+def test_a_run_differs_in_bonferronis_numbers_exactly_when_in_holms():
+    """So that the step-down method, whose levels depend on the other numbers, would change no run."""
+    for seed in range(200):
+        drawn = np.random.default_rng(seed).normal(0, 1.5, 3)
+        alone = [one_more(value) for value in drawn]
+        by_holm = min(holm([one.alone for one in alone])) <= 0.05
+        assert by_holm is (DIFFERS in [one.verdict for one in adjusted(alone)])
 
 
 def outcomes(count=20):
@@ -156,15 +178,15 @@ def test_spread_of_runs_and_back(tmp_path):
     assert "0.8500 ± 0.0707" in files["markdown"].read_text()
 
 
-def test_a_stuck_seed_is_read_from_the_file_of_a_table(tmp_path):
+def test_an_outlier_is_read_from_the_file_of_a_table(tmp_path):
     """Seeds of tables are integers of pandas, which may be missing."""
-    stuck = KNOWN.set_axis(KNOWN.index.astype("Int64"))
-    stuck[5] = 30.0
-    run = verdicts.PublishedRun("theirs", "fashion-cnn", "PyTorch", (one_more(0.0, known=stuck),))
+    values = KNOWN.set_axis(KNOWN.index.astype("Int64"))
+    values[5] = 30.0
+    run = verdicts.PublishedRun("theirs", "fashion-cnn", "PyTorch", (one_more(0.0, known=values),))
     table = tables.TextTable(pd.DataFrame(), "", [], pd.DataFrame(), published_runs=[run])
     tables.save(table, [tmp_path / "table.json"])
     (found,) = answers.read_table(tmp_path / "table.json")
-    assert found.numbers[0].stuck == (5,)
+    assert found.numbers[0].outliers == (5,)
 
 
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):

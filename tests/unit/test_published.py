@@ -20,7 +20,15 @@ from msgspec import structs
 
 from paragone.analysis import prediction, verdicts
 from paragone.analysis.grouping import sweeps_of
-from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, NOT_COMPARABLE
+from paragone.analysis.prediction import (
+    AT_CHANCE,
+    DIFFERS,
+    HOLDS,
+    INCONCLUSIVE,
+    NOT_COMPARABLE,
+    Claim,
+)
+from paragone.analysis.verdicts import PublishedRun
 
 CONV, CNN, MIRRORED = "tpu_fashion_conv", "xla_fashion_cnn", "mirrored_mobilenet"
 SIZES = "batch_size_throughput"
@@ -55,16 +63,37 @@ def test_what_holds_by_hand():
     [
         ("test_accuracy", 0.1, 0.02 * 0.9),
         ("test_accuracy", 0.36, 0.02 * 0.64),
-        ("test_loss", 0.1, 0.05 * (2.302585 - 0.3893)),
+        ("test_loss", 0.1, 0.2 * 0.3893),
+        ("test_loss", 0.25, 0.05 * (1.386294 - 0.51)),  # ours is further from guessing
         ("test_loss", 0.7, 0.0),  # guessing costs 0.3567
     ],
 )
-def test_margins_are_shares_of_what_can_be_learned(metric, majority, margin):
+def test_margins_are_shares_of_what_can_be_learned_or_of_the_error(metric, majority, margin):
     made = with_accuracy([0.884, 0.885, 0.886])
     for one in made:
         one["data"]["test_majority"] = majority
+        one["epochs"][-1]["test_loss"] = 0.51
     found = judge(row_of(CONV, metric, 5), of(CONV)[1], made)
     assert found.judgement.claim.margin == pytest.approx(margin, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "theirs", "ours"),
+    [
+        ("train_loss", "0.0176", 0.029),
+        ("train_loss", "0.029", 0.0176),
+        ("test_accuracy", "0.99", 0.985),
+    ],
+)
+def test_near_zero_error_a_margin_is_a_share_of_the_error(metric, theirs, ours):
+    """A loss of 1.6 times the other one, and half as many errors again, do not hold."""
+    made = with_accuracy([ours] * 3)
+    for seed, one in enumerate(made):
+        one["epochs"][-1] |= {"train_loss": ours + 1e-5 * seed, "train_accuracy": 0.99}
+    row = structs.replace(row_of(CONV, metric, 5), value=theirs)
+    found = judge(row, of(CONV)[1], made)
+    assert found.verdict == DIFFERS
+    assert not found.judgement.is_equal
 
 
 def test_a_final_number_is_shown_with_the_interval_that_judges_it():
@@ -124,7 +153,7 @@ def spread_around(center, deviation):
     ("second", "verdict"),
     [
         (spread_around(0.001, 0.002), HOLDS),
-        (spread_around(0.1, 0.2), CONSISTENT),
+        (spread_around(0.1, 0.2), INCONCLUSIVE),
         (spread_around(0.1, 0.01), None),
     ],
 )
@@ -161,6 +190,48 @@ def test_published_runs_of_one_program_are_compared_as_a_sample():
     assert (sample.count, sample.verdict, len(sample.numbers)) == (3, HOLDS, 1)
     assert sample.numbers[0].claim.value == pytest.approx(0.8862)
     assert not compared(rows[:2], evidence, with_accuracy([0.884, 0.885, 0.886])).samples
+
+
+def test_one_of_thirteen_runs_that_differs_barely_does_not_if_all_are_adjusted():
+    def published(value, metric="test_loss"):
+        one = prediction.judge(
+            Claim(value, 1.0, metric), prediction.NO_RUNS, pd.Series([-1.0, 1.0] * 10)
+        )
+        return PublishedRun("theirs", "fashion-conv", "PyTorch", tuple(prediction.adjusted([one])))
+
+    runs = [published(0.1 * place) for place in range(-6, 6)]
+    barely, clearly = published(2.3), published(5.0)
+    assert barely.verdict == clearly.verdict == DIFFERS
+    assert verdicts.still_differing([barely]) == [barely]
+    assert verdicts.still_differing([*runs, barely]) == []
+    assert verdicts.still_differing([*runs, barely, clearly]) == [clearly]
+
+
+def test_runs_that_vary_more_than_ours_are_named_beside_a_number_that_differs():
+    """F(2, 19) at 5 % is 3.52: 1.88 times the deviation."""
+    row, evidence = row_of(CONV, "test_accuracy"), of(CONV)[1]
+    spread = spreads_of(with_accuracy([0.880 + 0.001 * (k % 2) for k in range(20)]))
+    people = ["Ann", "Bob", "Cy"]
+    protocol = evidence.protocols[row.system]
+    evidence = replace(evidence, protocols=dict.fromkeys(people, protocol), spreads=spread)
+
+    def varied(values, *others):
+        rows = [
+            structs.replace(row, system=who, value=text)
+            for who, text in zip(people, values, strict=True)
+        ]
+        made = [*with_accuracy([0.880, 0.881]), *others]
+        return [run.varied for run in compared(rows, evidence, made).runs]
+
+    assert varied(["0.8805", "0.8805", "0.8830"]) == [
+        None,
+        None,
+        ("3 published runs", "test_accuracy", pytest.approx(0.00144338 / 0.00051299, rel=1e-3)),
+    ]
+    assert varied(["0.8830", "0.8832", "0.8834"]) == [None] * 3
+    elsewhere = with_accuracy([0.879, 0.881, 0.883], backend="torch-xla")
+    (one, *_) = varied(["0.8830", "0.8832", "0.8834"], *elsewhere)
+    assert one == ("runs of PyTorch/XLA SPMD", "test_accuracy", pytest.approx(3.8987, rel=1e-3))
 
 
 # The runs that a number is compared with
@@ -327,6 +398,6 @@ def test_the_published_target_is_that_of_the_runs(target, verdict, reason):
 def test_one_designated_series_judges():
     verdict_of = {"A": NOT_COMPARABLE, "B": HOLDS, "C": DIFFERS}
     found = {name: verdicts.Finding(verdict) for name, verdict in verdict_of.items()}
-    assert verdicts.overall(found, "C") == ("C", found["C"])
-    assert verdicts.overall(found, "A") == verdicts.overall(found) == ("B", found["B"])
-    assert verdicts.overall({"A": found["A"]}, "B") == ("A", found["A"])
+    assert verdicts.overall(found, ["A", "C"]) == ("C", found["C"])
+    assert verdicts.overall(found, ["A"]) == verdicts.overall(found) == ("B", found["B"])
+    assert verdicts.overall({"A": found["A"]}, ["B"]) == ("A", found["A"])

@@ -11,7 +11,7 @@ from workspace import make_spec, refusing
 
 from paragone.config.run_spec import Spec, Target
 from paragone.tasks import CLASSIFICATION, KINDS, METRICS, Task, check_outputs
-from paragone.tasks.reference import counts, guessed, losses, scores, weights
+from paragone.tasks.reference import chance_levels, counts, guessed, losses, scores, weights
 
 REGRESSION, LANGUAGE = Task(name="regression"), Task(name="language-modeling")
 MULTI_LABEL = Task(name="multi-label")
@@ -95,6 +95,15 @@ def test_guessing_is_the_best_of_all_constant_outputs():
             return losses(task, outputs, labels)[0].sum() / weights(task, labels).sum()
 
         assert least == pytest.approx(scipy.optimize.minimize(mean, np.zeros(3)).fun, rel=1e-4)
+
+
+def test_guessing_one_of_many_classes_costs_the_entropy_of_their_shares():
+    """Each label of windows that overlap counts once: 0 to 5 here; most of the vocabulary is absent."""
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(6), 3)
+    assert chance_levels(LANGUAGE, windows, 50_257) == {
+        "majority": pytest.approx(1 / 6),
+        "guessing_loss": pytest.approx(math.log(6)),
+    }
 
 
 def targeted(**metrics: float) -> dict:

@@ -4,8 +4,10 @@
 
 The center and the deviation s are those of all n runs that differ by seed alone: the committed ones and those
 at hand, each seed once. Two statements follow. *Consistent with one more run of this program*: d is within h,
-the half width of a prediction interval, at the level of a t test. *Equal within the margin M*: |d| + h is
-within M.
+the half width of a prediction interval. Its level depends on how many numbers the published run has, and on
+nothing else (Bonferroni): the same runs give one interval, whatever was published. *Equal within the margin
+M*: |d| + e is within M, by two one-sided t tests at 5 %, as for pairs of variants. These need no adjustment,
+since a run holds only if all its numbers do.
 
 A default can afford few runs; from these alone an interval would be useless. As MLPerf has reference
 convergence points, spread.csv in the folder of a paper has the outcomes of 20 runs at published protocols.
@@ -21,7 +23,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from paragone.analysis.statistics import ALPHA, CONFIDENCE, POWER, holm
+from paragone.analysis.statistics import ALPHA, CONFIDENCE, POWER
 from paragone.base.errors import UserError
 from paragone.tasks import METRICS
 
@@ -29,12 +31,13 @@ from paragone.tasks import METRICS
 Reason = tuple[Any, ...]
 
 HOLDS, CONSISTENT, DIFFERS = "holds", "consistent", "differs"
+INCONCLUSIVE = "inconclusive"  # no published number could have held
 AT_CHANCE, NOT_COMPARABLE = "at chance", "not comparable"
 FEWEST_RUNS = 3  # for a standard deviation
 # Runs at hand are rarely called another program than the committed one, as every number asks it.
 OTHER_PROGRAM = 0.001
-# Of many runs, those so many robust deviations from the median are stuck, if they are at most a tenth.
-STUCK, MANY, MOST_STUCK = 6.0, 10, 0.1
+# Of many runs, those so many robust deviations from the median are outliers, if they are at most a tenth.
+OUTLYING, MANY, MOST_OUTLIERS = 6.0, 10, 0.1
 _NORMAL = 1.4826  # the deviation of a normal distribution over its median absolute deviation
 NO_RUNS: pd.Series = pd.Series(dtype="float64")
 OUTCOMES = [f"{split}_{name}" for split in ("train", "test") for name in METRICS]
@@ -64,11 +67,11 @@ class Claim:
 class Judgement:
     """A published number against the runs of its program: a row of the forest plot.
 
-    `outcomes`: those of all runs, committed or at hand. `center`: their mean without the `stuck` seeds.
-    `scale`: the standard error of one more run, or of the mean of several published ones, with `freedom`.
-    `alone`: p of "one more run of this program"; `alpha`: the level at which it is tested, 5 % adjusted for
-    the other numbers of the published run. `near`: outcomes of stuck seeds within h of the number. `why`:
-    what the runs lack, or in what they are odd.
+    `outcomes`: those of all runs, committed or at hand. `center`: their mean without the seeds that are
+    `outliers`. `scale`: the standard error of one more run, or of the mean of several published ones, with
+    `freedom`. `alone`: p of "one more run of this program"; `alpha`: the level at which it is tested, 5 %
+    over the count of numbers of the published run. `near`: outcomes of outliers within h of the number.
+    `why`: what the runs lack, or in what they are odd.
     """
 
     claim: Claim
@@ -78,32 +81,41 @@ class Judgement:
     freedom: int = 1
     alone: float = 1.0
     alpha: float = ALPHA
-    stuck: tuple[int, ...] = ()
+    outliers: tuple[int, ...] = ()
     near: tuple[float, ...] = ()
     why: Reason = ()
 
     @property
     def verdict(self) -> str:
-        """`HOLDS`, `CONSISTENT`, `DIFFERS`, `AT_CHANCE`, or `NOT_COMPARABLE` with too few runs."""
+        """One of `verdicts.VERDICTS`: `NOT_COMPARABLE` with too few runs."""
         if not math.isfinite(self.scale):
             return NOT_COMPARABLE
         if self.claim.at_chance:
             return AT_CHANCE
         if self.alone <= self.alpha:
             return DIFFERS
-        return HOLDS if self.is_equal else CONSISTENT
+        if self.is_equal:
+            return HOLDS
+        can_hold = self.claim.bound or self.uncertainty <= self.claim.margin
+        return CONSISTENT if can_hold else INCONCLUSIVE
 
     @property
     def is_equal(self) -> bool:
         """Return whether all numbers that print so are equal within the margin, or a stated bound is met."""
         if self.claim.bound:
             return self._beyond_bound <= -self.half_width
-        return abs(self.difference) + self.claim.rounding + self.half_width <= self.claim.margin
+        return abs(self.difference) + self.uncertainty <= self.claim.margin
+
+    @property
+    def uncertainty(self) -> float:
+        """The difference that runs and printed digits leave open: e of a one-sided test, and the rounding."""
+        one_sided = self.scale * scipy.special.stdtrit(self.freedom, CONFIDENCE)
+        return float(one_sided) + self.claim.rounding
 
     @property
     def n(self) -> int:
         """The number of runs behind center and deviation."""
-        return len(self.outcomes) - len(self.stuck)
+        return len(self.outcomes) - len(self.outliers)
 
     @property
     def difference(self) -> float:
@@ -165,8 +177,8 @@ class Judgement:
 def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judgement:
     """Judge a published number by the outcomes of the `runs` at hand and the `committed` ones, by seed.
 
-    A run that is stuck is left out of center and deviation; a number within h of it is no farther out than
-    one of so many runs, which is then its p value. Where the runs at hand are of another program than the
+    An outlier is left out of center and deviation; a number within h of it is no farther out than one of so
+    many runs, which is then its p value. Where the runs at hand are of another program than the
     committed ones, three or more are judged by themselves.
     """
     why: Reason = ()
@@ -177,8 +189,8 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
     outcomes = tuple(values)
     if len(values) < FEWEST_RUNS:
         return Judgement(claim, outcomes, why=why or ("few_runs", FEWEST_RUNS))
-    kept = without_stuck(values)
-    stuck = values.drop(kept.index)
+    kept = without_outliers(values)
+    outliers = values.drop(kept.index)
     n = len(kept)
     judgement = Judgement(
         claim,
@@ -186,10 +198,10 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
         center=float(kept.mean()),
         scale=float(kept.std() * math.sqrt(1 + 1 / n)),
         freedom=n - 1,
-        stuck=tuple(map(int, stuck.index)),
+        outliers=tuple(map(int, outliers.index)),
         why=why,
     ).tested()
-    near = stuck[(stuck - claim.value).abs() <= judgement.half_width + claim.rounding]
+    near = outliers[(outliers - claim.value).abs() <= judgement.half_width + claim.rounding]
     if len(near):
         share = (1 + len(near)) / (1 + len(values))
         return replace(judgement, alone=max(judgement.alone, share), near=tuple(near))
@@ -199,8 +211,8 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
 def judge_sample(claim: Claim, published: Sequence[float], first: Judgement) -> Judgement:
     """Judge several published runs of one program, as a sample whose mean is claimed, by Student's t test.
 
-    `first`: the judgement of any of them. All its runs count, since theirs may be stuck, too. The variance is
-    pooled from both samples, which have one if the program is one.
+    `first`: the judgement of any of them. All its runs count, since theirs may be outliers, too. The variance
+    is pooled from both samples, which have one if the program is one.
     """
     samples = (first.outcomes, published)
     counts = np.array([len(sample) for sample in samples])
@@ -214,38 +226,43 @@ def judge_sample(claim: Claim, published: Sequence[float], first: Judgement) -> 
         scale=math.sqrt(variance * (1 / counts).sum()),
         freedom=freedom,
         alpha=ALPHA,
-        stuck=(),
+        outliers=(),
         near=(),
     ).tested()
 
 
 def adjusted(numbers: Sequence[Judgement]) -> list[Judgement]:
-    """Return the numbers of one published run, each at the level at which Holm's method tests it."""
-    p_values = [number.alone for number in numbers]
-    judged = [
-        replace(number, alpha=ALPHA * p / q if q else ALPHA / len(numbers))
-        for number, p, q in zip(numbers, p_values, holm(p_values), strict=True)
-    ]
+    """Return the numbers of one published run, each at the level of 5 % over their count."""
+    judged = [replace(number, alpha=ALPHA / len(numbers)) for number in numbers]
     return [replace(number, near=()) if number.verdict == DIFFERS else number for number in judged]
 
 
-def without_stuck(values: pd.Series) -> pd.Series:
-    """Return the values without those of runs that are stuck (Hampel 1974, J. Am. Stat. Assoc. 69:383).
+def without_outliers(values: pd.Series) -> pd.Series:
+    """Return the values without outliers (Hampel 1974, J. Am. Stat. Assoc. 69:383).
 
-    These are beyond `STUCK` robust deviations from the median, and at most a tenth of `MANY` runs or more.
+    These are beyond `OUTLYING` robust deviations from the median, and at most a tenth of `MANY` runs or more.
     """
     apart = (values - values.median()).abs()
-    is_stuck = apart > STUCK * _NORMAL * apart.median()
-    if len(values) < MANY or is_stuck.mean() > MOST_STUCK:
+    is_outlier = apart > OUTLYING * _NORMAL * apart.median()
+    if len(values) < MANY or is_outlier.mean() > MOST_OUTLIERS:
         return values
-    return values[~is_stuck]
+    return values[~is_outlier]
+
+
+def times_as_varied(deviation: float, n: int, number: Judgement) -> float | None:
+    """Return how many times as much `n` runs vary as ours; None if not more at 5 %, by an F test."""
+    if n < FEWEST_RUNS or not (ours := float(np.std(number.outcomes, ddof=1))):
+        return None
+    times = deviation / ours
+    p = scipy.special.fdtrc(n - 1, len(number.outcomes) - 1, times**2)
+    return times if p <= ALPHA else None
 
 
 def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
     """Return whether the runs at hand differ from the committed ones in mean, or vary more: t and F test."""
     if (n := len(runs)) == 0:
         return False
-    usual = without_stuck(committed)
+    usual = without_outliers(committed)
     apart, deviation, freedom = abs(runs.mean() - usual.mean()), usual.std(), len(usual) - 1
     if deviation == 0:
         return bool(apart > 0 or runs.var() > 0)

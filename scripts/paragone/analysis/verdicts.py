@@ -15,6 +15,7 @@ from paragone.analysis.prediction import (
     DIFFERS,
     FEWEST_RUNS,
     HOLDS,
+    INCONCLUSIVE,
     NO_RUNS,
     NOT_COMPARABLE,
     OUTCOMES,
@@ -25,13 +26,14 @@ from paragone.analysis.prediction import (
     adjusted,
     judge,
     judge_sample,
+    times_as_varied,
 )
-from paragone.analysis.statistics import ALPHA, Estimate, summarize
+from paragone.analysis.statistics import ALPHA, Estimate, holm, summarize
 from paragone.config.numbers import Protocol, Row
 from paragone.config.schema import Margin
 
 # From worst to best; the verdict of a run is the worst of its numbers'.
-VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
+VERDICTS = (AT_CHANCE, DIFFERS, INCONCLUSIVE, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
 _OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")
@@ -56,7 +58,7 @@ class Measured:
     """A measured value of `n` runs, to be shown with so many `digits`.
 
     `low`, `high`: the ends of its interval, NaN where there is none. `remark`: which value it is, if not that
-    of the published epoch.
+    of the published epoch. `deviation`: that of the runs, of losses and accuracies.
     """
 
     value: float
@@ -66,6 +68,7 @@ class Measured:
     high: float = math.nan
     unit: str = ""
     remark: Reason = ()
+    deviation: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ class PublishedRun:
     whose runs are at hand. `count`: several published runs of one program that are judged as a sample; the
     numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
     where the run differs, the second workload that its protocol names, and the verdict by the committed runs
-    of that, if it is consistent with these.
+    of that, if it is consistent with these. `varied`: the runs that vary more than ours in a number that
+    differs, which metric it is, and how many times as much.
     """
 
     system: str
@@ -123,6 +127,7 @@ class PublishedRun:
     curve: Curve | None = None
     explanation: tuple[str, str] | None = None
     count: int = 1
+    varied: tuple[str, str, float] | None = None
 
     @property
     def verdict(self) -> str:
@@ -157,20 +162,25 @@ class Comparison:
 def compare_all(
     rows: Sequence[Row], evidence: Evidence, sweeps: Sequence[Series], epochs: pd.DataFrame
 ) -> Comparison:
-    """Judge each row by each series, and each published run by its final numbers."""
+    """Judge each row by each series, and each published run by its final numbers.
+
+    Which series judges is never a matter of its result: that of the backend of the committed spread, else the
+    first one, in the order of the config's backends, that can be compared. The others are shown.
+    """
     lines = []
     for row in rows:
         findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
-        # The series that judges a row is that of the backend of the committed spread.
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
-        designated = next((sweep.label for sweep in sweeps if sweep.backend == backend), None)
+        designated = [sweep.label for sweep in sweeps if sweep.backend == backend]
         family = "curve" if row.metric in OUTCOMES else ""
         lines.append(Line(row, findings, *overall(findings, designated), family))
     runs = [
         _published_run(system, evidence, [lines[place] for place in sorted(places)], lines)
         for system, places in finals(rows).items()
     ]
-    return Comparison(lines, runs, _samples(runs, evidence))
+    samples = _samples(runs, evidence)
+    runs = [replace(run, varied=_varied(run, lines, evidence)) for run in runs]
+    return Comparison(lines, runs, samples)
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
@@ -209,9 +219,19 @@ def _published_run(
         again = [
             judge(claim, NO_RUNS, spread.values(claim.metric, claim.epoch)) for claim in claims
         ]
-        if (verdict := _overall(adjusted(again))) in (HOLDS, CONSISTENT):
+        if (verdict := _overall(adjusted(again))) in (HOLDS, CONSISTENT, INCONCLUSIVE):
             return replace(run, explanation=(second, verdict))
     return run
+
+
+def still_differing(runs: Sequence[PublishedRun]) -> list[PublishedRun]:
+    """Return the runs that differ if they are adjusted, by Holm's method, for all runs of a report.
+
+    Each run is tested at 5 %, so that among many that replicate ours some differ.
+    """
+    p_values = holm([min(number.p for number in run.numbers) for run in runs])
+    pairs = zip(runs, p_values, strict=True)
+    return [run for run, p in pairs if run.verdict == DIFFERS and p <= ALPHA]
 
 
 def _overall(numbers: Sequence[Judgement]) -> str:
@@ -246,6 +266,37 @@ def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
     ]
+
+
+def _varied(
+    run: PublishedRun, lines: list[Line], evidence: Evidence
+) -> tuple[str, str, float] | None:
+    """Return what varies more, in a number that differs, than the runs that judge: see `PublishedRun`.
+
+    That may be all published runs of the protocol, or the runs of another series.
+    """
+    for number in run.numbers:
+        metric, protocol = number.claim.metric, evidence.protocols[run.system]
+        rows = [
+            line
+            for line in lines
+            if (line.family, line.row.metric) == ("final", metric)
+            if evidence.protocols[line.row.system] == protocol
+        ]
+        values = pd.Series([line.row.number for line in rows])
+        sources = [(f"{len(values)} published runs", values.std(), len(values))]
+        sources += [
+            (f"runs of {label}", finding.measured.deviation, finding.measured.n)
+            for line in rows
+            if line.row.system == run.system
+            for label, finding in line.findings.items()
+            if label != line.judge and finding.judgement and finding.measured
+        ]
+        for name, deviation, n in sources:
+            times = times_as_varied(deviation, n, number)
+            if times and number.verdict == DIFFERS:
+                return name, metric, times
+    return None
 
 
 def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
@@ -297,11 +348,12 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     if spread and spread.fits(cell.epochs):
         committed = spread.values(row.metric, cell.epoch_of(row))
     judgement = judge(_claim(row, cell, evidence), values, committed)
-    measured = Measured(float(values.mean()), 4, len(values))
+    judgement = with_margin(judgement, _guessed(row.metric, cell), evidence.margins[row.metric])
+    measured = Measured(float(values.mean()), 4, len(values), deviation=float(values.std()))
     if judgement.verdict == NOT_COMPARABLE:
         return Finding(NOT_COMPARABLE, (judgement.why,), measured, caveats, used)
     caveats += (judgement.why,) if judgement.why else ()
-    caveats += (("stuck", judgement.stuck),) if judgement.stuck else ()
+    caveats += (("outliers", judgement.outliers),) if judgement.outliers else ()
     return Finding(judgement.verdict, (), within(measured, judgement), caveats, used, judgement)
 
 
@@ -313,14 +365,14 @@ def summarized(summary: Estimate, digits: int, unit: str = "") -> Measured:
     return measured
 
 
-def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tuple[str, Finding]:
+def overall(findings: dict[str, Finding], designated: Sequence[str] = ()) -> tuple[str, Finding]:
     """Return the label of the column that judges, and its finding; the other columns are only shown.
 
-    Columns train with the same seeds, so they are no repeats of each other. The column `judge_label` judges
-    if it could be compared, else the first that could.
+    Columns train with the same seeds, so they are no repeats of each other. The first that can be compared
+    judges, the `designated` ones before the others.
     """
     able = [label for label, finding in findings.items() if finding.verdict != NOT_COMPARABLE]
-    label = judge_label if judge_label in able else (able or list(findings))[0]
+    label = next((name for name in designated if name in able), (able or list(findings))[0])
     return label, findings[label]
 
 
@@ -330,33 +382,59 @@ def within(measured: Measured, judgement: Judgement) -> Measured:
 
 
 def _claim(row: Row, cell: Counterpart, evidence: Evidence) -> Claim:
-    """Return the published number and its margin, a share of the way from chance to the best value.
+    """Return the published number, without a margin, and whether its split is at chance.
 
     The outcomes of a split are at chance if its accuracy or F1, ours or the published one, is not above that
     of the best constant answer by more than the margin; or R², above 0.
     """
-    split, _, name = row.metric.partition("_")
-    of_numbers = not math.isnan(variance := float(cell.runs[f"{split}_variance"].max()))
+    split = row.metric.partition("_")[0]
     several = (cell.runs["task"] == "multi-label").all()
+    of_numbers = not math.isnan(cell.runs[f"{split}_variance"].max())
     score = f"{split}_{'r2' if of_numbers else 'f1' if several else 'accuracy'}"
-    chance = 0.0 if of_numbers else float(cell.runs[f"{split}_majority"].max())
     reached = float(cell.at(row)[score].mean())
-    unit = 1.0
     if row.metric == score:
-        reached, reach = min(reached, row.number), 1 - chance
-    elif of_numbers:
-        # Always saying the mean has an absolute error of at most the deviation.
-        reach = {"mae": math.sqrt(variance), "loss": variance}[name] - row.number
-    elif name == "perplexity":
-        unit, reach = row.number, -math.log(chance) - math.log(row.number)
-    else:
-        guessing = float(cell.runs[f"{split}_guessing_loss"].max())
-        # Guessing by the shares of the classes has their entropy, of which the latter is a lower bound.
-        reach = (-math.log(chance) if math.isnan(guessing) else guessing) - row.number
-    at_chance = reached <= chance + evidence.margins[score].of(1 - chance)
-    margin = unit * evidence.margins[row.metric].of(reach)
+        reached = min(reached, row.number)
+    chance = _guessed(score, cell)
+    at_chance = reached <= chance + evidence.margins[score].of(1 - chance, 1 - chance)
     identity = row.metric, cell.epoch_of(row), row.rounding, row.bound
-    return Claim(row.number, margin, *identity, at_chance)
+    return Claim(row.number, 0.0, *identity, at_chance)
+
+
+def _guessed(metric: str, cell: Counterpart) -> float:
+    """Return the score, or the loss or error, of the best constant answer on a split."""
+    split, _, name = metric.partition("_")
+    if name in ("accuracy", "f1"):
+        return float(cell.runs[f"{split}_majority"].max())
+    variance = float(cell.runs[f"{split}_variance"].max())
+    if name == "r2":
+        return 0.0
+    if not math.isnan(variance):
+        # Always saying the mean has an absolute error of at most the deviation.
+        return math.sqrt(variance) if name == "mae" else variance
+    loss = float(cell.runs[f"{split}_guessing_loss"].max())
+    if math.isnan(loss):
+        # Guessing by the shares of the classes has their entropy, of which this is a lower bound.
+        loss = -math.log(cell.runs[f"{split}_majority"].max())
+    return math.exp(loss) if name == "perplexity" else loss
+
+
+def with_margin(number: Judgement, guessed: float, margin: Margin) -> Judgement:
+    """Return a judgement with its margin: that of the lesser error, theirs or ours.
+
+    That of theirs alone would grow with their error. `guessed` is what the best constant answer gives.
+    """
+    values = number.claim.value, number.center
+    margins = [_margin(number.claim.metric, value, guessed, margin) for value in values]
+    return replace(number, claim=replace(number.claim, margin=min(margins)))
+
+
+def _margin(metric: str, value: float, guessed: float, margin: Margin) -> float:
+    """Return the margin of a value: a share of what training covers, or of the error that it leaves."""
+    if metric.endswith(("accuracy", "_f1", "_r2")):
+        return margin.of(1 - guessed, 1 - value)
+    if metric.endswith("perplexity"):
+        return value * margin.of(math.log(guessed / value), math.log(value))
+    return margin.of(guessed - value, value)
 
 
 def _judge_count(row: Row, summary: Estimate) -> tuple[str, Reason]:

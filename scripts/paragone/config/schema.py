@@ -679,16 +679,18 @@ class AcceleratorReference(PageSection):
 
 
 class Margin(Closed):
-    """Differences that do not matter, fixed beforehand, by metric
+    """Differences that do not matter, fixed beforehand, by metric: the lesser of two
 
-    share: of the way from chance to the best
+    share: of the way that training covers
+    error: share of the error that is left
     """
 
     share: Positive
+    error: Positive = 0.2
 
-    def of(self, reach: float) -> float:
-        """The margin of an outcome that learning moves by `reach` from chance to the best, or not at all."""
-        return self.share * max(reach, 0.0)
+    def of(self, reach: float, error: float) -> float:
+        """The margin where training covers `reach`, or nothing, and leaves an `error`."""
+        return max(min(self.share * reach, self.error * error), 0.0)
 
 
 class Reduced(Closed):

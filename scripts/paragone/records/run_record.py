@@ -40,7 +40,7 @@ class DataRead(Part, frozen=True, kw_only=True):
     `train_examples`: those that the run draws from. What a model that learned nothing can reach:
     `train_majority`, `test_majority`, the share of the most frequent class, or the micro F1 of always naming
     the same ones; `train_guessing_loss`, `test_guessing_loss`, the least loss with the same outputs for all
-    examples, of several classes or a loss with class weights, smoothed or ignored labels; of targets that are
+    examples, which old records have where it is not the entropy of the classes; of targets that are
     numbers `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one
     example, height, width and channels, or words. `positions`: labels of an example; absent where it has one.
     """

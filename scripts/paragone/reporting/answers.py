@@ -18,7 +18,7 @@ from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, not_completed, series_of
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
-from paragone.analysis.verdicts import VERDICTS, PublishedRun
+from paragone.analysis.verdicts import VERDICTS, PublishedRun, still_differing
 from paragone.base.errors import UserError
 from paragone.config.numbers import LOWER
 from paragone.config.questions import WORK
@@ -359,13 +359,13 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
 
 
 def _published(experiments: list[Tables]) -> AnsweredQuestion:
-    runs: list[PublishedRun] = []
+    runs = [run for tables in experiments for run in tables.published if run.numbers]
+    still = still_differing(runs)
     rows: list[PublishedRow] = []
     counts: list[Answer] = []
     for tables in experiments:
         judged = [run for run in tables.published if run.numbers]
-        runs += judged
-        rows += [_published_row(run, tables) for run in judged]
+        rows += [_published_row(run, tables, run in still) for run in judged]
         for lines in _groups(tables.comparison, ["system"]):
             system = lines["system"].iloc[0]
             is_judged = system in {run.system for run in judged}
@@ -380,7 +380,8 @@ def _published(experiments: list[Tables]) -> AnsweredQuestion:
     return AnsweredQuestion(HOLD, [Answer(sentences.published(runs)), *counts], rows)
 
 
-def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
+def _published_row(run: PublishedRun, tables: Tables, still: bool) -> PublishedRow:
+    """Return the row of a run; `still`: it differs if all runs are adjusted for each other, too."""
     numbers = [
         PublishedNumber(
             number.claim.metric,
@@ -394,6 +395,8 @@ def _published_row(run: PublishedRun, tables: Tables) -> PublishedRow:
         for number in run.numbers
     ]
     judged = run.verdict
+    if run.verdict == DIFFERS and not still:
+        judged += "; not if all runs are adjusted for each other"
     if run.explanation is not None:
         workload, verdict = run.explanation
         judged += f"; {sentences.JUDGED[verdict][0]} as {workload}"

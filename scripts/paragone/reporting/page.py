@@ -25,7 +25,7 @@ from msgspec.structs import asdict, replace
 
 from paragone.analysis import grouping, tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, PARTLY, UNDECIDED
-from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS
+from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, INCONCLUSIVE
 from paragone.base import plugins
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import UserError
@@ -66,6 +66,7 @@ _CLASSES = {
     EQUAL: "equal",
     HOLDS: "good",
     CONSISTENT: "equal weak",
+    INCONCLUSIVE: "equal weak",
     DIFFERS: "bad",
     AT_CHANCE: "bad",
     UNDECIDED: "open",

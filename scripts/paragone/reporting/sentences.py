@@ -16,7 +16,7 @@ from paragone.analysis import pairwise, prediction
 from paragone.analysis.grouping import CONTEST
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED
 from paragone.analysis.statistics import FEWEST_EFFECTS
-from paragone.analysis.verdicts import Finding, PublishedRun
+from paragone.analysis.verdicts import Finding, PublishedRun, still_differing
 from paragone.tasks import METRICS
 
 Row = dict[str, Any]  # a row of a table
@@ -40,7 +40,8 @@ UNITS = {PAIR: ("pair of runs", "pairs of runs"), CONTEST: ("contest", "contests
 # A verdict on one published run, and on several.
 JUDGED = {
     prediction.HOLDS: ("holds", "hold"),
-    prediction.CONSISTENT: ("is consistent by a weak test", "are consistent by weak tests"),
+    prediction.CONSISTENT: ("is consistent", "are consistent"),
+    prediction.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
     prediction.DIFFERS: ("differs", "differ"),
     prediction.AT_CHANCE: ("is at chance", "are at chance"),
 }
@@ -82,7 +83,7 @@ REASONS = {
     # How the number was judged.
     "few_runs": "no committed spread of this protocol: an interval takes {} runs",
     "other_program": "the runs here are of another program than the committed ones, and judge alone",
-    "stuck": "left out as stuck: seed {}",
+    "outliers": "interval without the outliers, seed {}",
     "target": "the runs had the published target",
     "other_target": "the runs had the target {:g}, published {}",
     "equal": "equal",
@@ -338,14 +339,17 @@ def distance(number: prediction.Judgement) -> str:
         }
         return f"one more run {relation[number.verdict]} the bound"
     apart = f"{abs(number.difference):.2g} {'above' if number.difference > 0 else 'below'}"
-    noticed = f"{number.noticed:.2g} would have been noticed"
-    if number.verdict == prediction.HOLDS:
-        return f"{apart}, within the margin of {number.claim.margin:.2g}"
+    margin = f"the margin of {number.claim.margin:.2g}"
     inside = number.low <= number.claim.value <= number.high
-    if number.verdict == prediction.CONSISTENT and number.near and not inside:
-        return f"{apart}, near {counted(len(number.near), 'outlier')} among our runs"
+    if number.near and not inside:
+        apart += f", as {len(number.near)} of our {len(number.outcomes)} runs"
+    if number.verdict == prediction.HOLDS:
+        return f"{apart}, within {margin}"
+    if number.verdict == prediction.INCONCLUSIVE:
+        return f"{apart}; runs and printed digits leave {number.uncertainty:.2g} open, more than {margin}"
+    noticed = f"{number.noticed:.2g} would have been noticed"
     if number.verdict == prediction.CONSISTENT:
-        return f"{apart}, a weak test: only {noticed}"
+        return f"{apart}, not shown to be within {margin}; {noticed}"
     equal = ", equal within the margin" if number.is_equal else ""
     p = "p < 0.001" if number.p < 0.001 else f"p = {number.p:.3f}"
     return f"{apart}{equal}, {p}; {noticed}"
@@ -363,8 +367,8 @@ def of_curve(run: PublishedRun) -> str:
 
 
 def published(runs: Sequence[PublishedRun]) -> str:
-    """Return how many published runs have which verdict, how many would agree under another protocol, and
-    the verdict on several as a sample."""
+    """Return how many published runs have which verdict, how many still differ if all are adjusted for each
+    other, how many would not under another protocol, and the verdict on several as a sample."""
     verdicts = Counter(run.verdict for run in runs if run.count == 1)
     if not verdicts:
         return "No published run can be compared with these runs."
@@ -374,8 +378,14 @@ def published(runs: Sequence[PublishedRun]) -> str:
         if verdicts[name] or name == prediction.HOLDS
     ]
     texts = [f"{counted(verdicts.total(), 'published run')} can be compared: {joined(counts)}."]
+    if verdicts[prediction.INCONCLUSIVE]:
+        texts.append("Inconclusive: our runs vary so much that no number could hold.")
+    if verdicts.total() > 1 and verdicts[prediction.DIFFERS]:
+        still = sum(run.count == 1 for run in still_differing(runs))
+        verb = JUDGED[prediction.DIFFERS][still > 1]
+        texts.append(f"Adjusted for how many they are, {still or 'none'} of them still {verb}.")
     if explained := sum(run.explanation is not None for run in runs if run.count == 1):
-        texts.append(f"{explained} of them would agree under another protocol.")
+        texts.append(f"{explained} of them would not differ under another protocol.")
     for run in runs:
         if run.count > 1:
             texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
@@ -393,7 +403,12 @@ def differing(run: PublishedRun) -> str:
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} {side}"
         for side, names in sides.items()
     ]
-    return f"Published {joined(parts)} what another run of this program gives." if parts else ""
+    text = f"Published {joined(parts)} what another run of this program gives." if parts else ""
+    if run.varied:
+        names, metric, times = run.varied
+        wide = f"{times:.1f} times as much as ours in {noun(metric)}"
+        text += f" The {names} vary {wide}, so that a replicate may differ."
+    return text
 
 
 def differing_counts(rows: pd.DataFrame) -> list[str]:

@@ -84,16 +84,14 @@ def chance_levels(task: Task, labels: np.ndarray, classes: int) -> dict[str, flo
     """Return what a model that learned nothing can reach on the labels of a split.
 
     For numbers: `variance`, the mean squared error of their mean. For classes: `majority`, the share of the
-    most frequent one. Where the loss does not follow from the shares of the classes alone, `majority` and
-    `guessing_loss` are those of `guessed`.
+    most frequent one, and `guessing_loss`, as of `guessed`.
     """
     if task.numeric:
         return {"variance": float(np.asarray(labels, np.float64).var(0).mean())}
-    if task.plain and not task.multi_label:
-        if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
-            # Windows that overlap: each label counts once.
-            labels = np.concatenate([labels[:, 0], labels[-1, 1:]])
-        return {"majority": float(np.bincount(labels.ravel()).max() / labels.size)}
+    of_classes = task.plain and not task.multi_label
+    if of_classes and labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
+        # Windows that overlap: each label counts once.
+        labels = np.concatenate([labels[:, 0], labels[-1, 1:]])
     best, loss = guessed(task, labels, classes)
     return {"majority": best, "guessing_loss": loss}
 
@@ -111,7 +109,12 @@ def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]
         return f1, float(-(xlogx(share) + xlogx(1 - share)).mean())
     counts_of_classes = np.bincount(labels[labels >= 0].ravel(), minlength=classes)
     present = np.arange(classes)
-    shares = counts_of_classes @ target_shares(task, present, classes)
+    # Of plain labels these are the counts, without a matrix of classes by classes.
+    shares = (
+        counts_of_classes
+        if task.plain
+        else counts_of_classes @ target_shares(task, present, classes)
+    )
     divisor = counts_of_classes @ weights(task, present) if task.weighs else counts_of_classes.sum()
     return float(counts_of_classes.max() / counts_of_classes.sum()), float(
         (xlogx(shares.sum()) - xlogx(shares).sum()) / divisor

@@ -81,10 +81,10 @@ NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high",
 
 OUTCOMES_JUDGED = (
     "A published run is judged by its final numbers; other epochs have no verdict. Measured: mean of the n "
-    "runs here [where one more run would be, by these and the committed runs, at 5 % adjusted by Holm's "
-    "method for the numbers of the run]. Differs: the number is outside. Holds: it is inside, and distance "
-    "and half the interval together are within the margin. Consistent: it is inside, but the interval is too "
-    "wide for that."
+    "runs here [where one more run would be, by these and the committed runs, at 5 % over the count of the "
+    "run's numbers]. Differs: the number is outside. Holds: it is inside, and two one-sided tests at 5 % "
+    "show that it is within the margin. Consistent: they do not. Inconclusive: our runs vary so much that "
+    "they could not show it of any number."
 )
 PRODUCTS = (
     f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices synchronized at both "
