@@ -9,7 +9,6 @@ import torch
 from torch import nn
 from workspace import make_spec, refusing
 
-from paragone.base.errors import UserError
 from paragone.models import torch as of_torch
 from paragone.models.weights import digest, draw, parameter_count, starting
 
@@ -81,29 +80,116 @@ def test_a_digest_sees_every_change_and_no_memory_layout(other):
 
 keras = import_module("keras")
 import_module("jax").config.update("jax_platforms", "cpu")  # else it asks every plug-in for devices
-nnx = import_module("flax.nnx")
+jnp, nnx = import_module("jax.numpy"), import_module("flax.nnx")
 torch_models = import_module("paragone.models.torch")
 keras_weights = import_module("paragone.models.tensorflow")
 jax_weights = import_module("paragone.models.jax")
 
-LAYERS = keras.layers
-OF_KERAS = [LAYERS.Input((4,)), LAYERS.Dense(4), LAYERS.GroupNormalization(2)]
-OF_TORCH = [nn.Linear(4, 4), nn.GroupNorm(2, 4)]
-OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs(0))]
+CELL = {"0.lstm.kernel": (70, 120), "0.lstm.recurrent_kernel": (30, 120), "0.lstm.bias": (120,)}
 
 
-@pytest.mark.parametrize(
-    ("framework", "model", "words"),
-    [
-        (torch_models, nn.Sequential(*OF_TORCH), r"'1\.weight' belongs to GroupNorm"),
-        (keras_weights, keras.Sequential(OF_KERAS), r"group_norm.*belongs to a layer"),
-        (jax_weights, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
-    ],
-    ids=["torch", "keras", "flax"],
-)
-def test_a_weight_without_a_canonical_name_is_refused(framework, model, words):
-    with pytest.raises(UserError, match=words):
-        framework.require_names(model, "keras")
+def test_recurrent_layers_start_as_in_their_framework():
+    of_keras, pytorch = (list(draw(CELL, rule, 5).values()) for rule in ("keras", "pytorch"))
+    assert np.abs(of_keras[0]).max() == pytest.approx(math.sqrt(6 / 190), rel=0.05)
+    assert of_keras[1] @ of_keras[1].T == pytest.approx(np.eye(30), abs=1e-6)
+    assert of_keras[2].tolist() == [0] * 30 + [1] * 30 + [0] * 60  # that of the forget gate
+    for values in pytorch:
+        assert np.abs(values).max() == pytest.approx(1 / math.sqrt(30), rel=0.15)
+        assert np.abs(values).max() <= 1 / math.sqrt(30)
+
+
+class OfTorch(nn.Module):
+    """Layers of one shape, and free parameters, two of one name, the second frozen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token, self.scale = nn.Parameter(torch.zeros(2, 1)), nn.Parameter(torch.ones(1))
+        self.first, self.second, self.inner = nn.Linear(4, 4), nn.Linear(4, 4), nn.Module()
+        self.inner.scale = nn.Parameter(torch.randn(30, 30), requires_grad=False)
+
+
+class OfFlax(nnx.Module):
+    """The same, whose layers are in another order and have other names, as a token has."""
+
+    def __init__(self) -> None:
+        rngs = nnx.Rngs(0)
+        self.scale, self.place = nnx.Param(jnp.ones(1)), nnx.Param(jnp.zeros((2, 1)))
+        self.b, self.a = nnx.Linear(4, 4, rngs=rngs), nnx.Linear(4, 4, rngs=rngs)
+        self.inner = nnx.Dict(scale=jax_weights.Frozen(rngs.params.normal((30, 30))))
+
+
+class OfKeras(keras.Model):
+    """Likewise, in Keras."""
+
+    def __init__(self) -> None:
+        super().__init__(name="m")
+        self.b, self.a = keras.layers.Dense(4, name="b"), keras.layers.Dense(4, name="a")
+        self.place = self.add_weight(shape=(2, 1), initializer="zeros", name="place")
+        self.scale = self.add_weight(shape=(1,), initializer="ones", name="scale")
+        self.inner = keras.layers.Layer()
+        self.inner.add_weight(shape=(30, 30), name="scale")
+        self.inner.trainable = False
+
+    def call(self, x):
+        return self.b(self.a(x))
+
+
+PAIRS = {"a": "first", "b": "second", "m/a": "first", "m/b": "second"}
+PAIRS |= {"place": "token", "m/place": "token"}
+
+
+def of_keras() -> keras.Model:
+    model = OfKeras()
+    model(np.zeros((1, 4)))
+    return model
+
+
+def test_layers_and_free_parameters_that_are_paired_by_name_have_one_name_and_one_order():
+    of_each = [
+        [*framework.canonical_entries(model, PAIRS)]
+        for framework, model in (
+            (torch_models, OfTorch()),
+            (keras_weights, of_keras()),
+            (jax_weights, OfFlax()),
+        )
+    ]
+    shapes = [{name: layout.shape for name, _, layout in entries} for entries in of_each]
+    expected = {
+        "first.dense.kernel": (4, 4),
+        "first.dense.bias": (4,),
+        "scale 1.parameter.values": (1,),
+        "scale 2.parameter.values (frozen)": (30, 30),
+        "second.dense.kernel": (4, 4),
+        "second.dense.bias": (4,),
+        "token.parameter.values": (2, 1),
+    }
+    assert [[*each.items()] for each in shapes] == [[*expected.items()]] * 3
+    fresh = torch_models.export(of_each[0])
+    weights, _ = starting(fresh, make_spec("fashion-cnn", "torch"), None)
+    assert weights["scale 1.parameter.values"].tolist() == [1]  # one value is the model's own
+    assert weights["scale 2.parameter.values (frozen)"].std() == pytest.approx(0.02, rel=0.1)
+    torch_models.load_weights(of_each[0], weights)
+    again = torch_models.export(of_each[0])
+    assert digest(again) == digest(weights)
+
+
+def test_a_pair_that_the_model_of_pytorch_lacks_is_refused():
+    with refusing(
+        "model.pairs",
+        "no layer or free parameter 'third'",
+        "write one of first, second, scale, inner.scale, token",
+    ):
+        torch_models.canonical_entries(OfTorch(), {"c": "third"})
+
+
+def test_a_second_bias_that_is_frozen_at_zero_is_none():
+    layer = nn.LSTM(2, 3)
+    assert len(torch_models.export(torch_models.canonical_entries(layer))) == 4
+    layer.bias_hh_l0.requires_grad_(False)
+    assert len(torch_models.export(torch_models.canonical_entries(layer))) == 4
+    layer.bias_hh_l0.zero_()
+    names = torch_models.export(torch_models.canonical_entries(layer))
+    assert [*names] == ["0.lstm.kernel", "0.lstm.recurrent_kernel", "0.lstm.bias"]
 
 
 def test_a_norm_that_starts_at_zero_stays_there():
@@ -125,7 +211,7 @@ def test_a_norm_that_starts_at_zero_stays_there():
 )
 def test_weights_that_cannot_be_compared_are_refused_with_the_remedy(words, layer):
     with refusing("model: weight 'weight'", words):
-        of_torch.require_names(layer, "model")
+        of_torch.require_arrays(layer)
 
 
 def test_a_shared_weight_is_one_array_whose_padding_index_keeps_its_zeros():

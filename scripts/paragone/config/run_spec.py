@@ -143,8 +143,9 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     """What is learned, and how; the same for every framework
 
     dataset: one of datasets, or tfds/<builder>
-    model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; what else is
-        given are options of the model's function
+    model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; `pairs`, by the
+        name of a layer in another framework its name in PyTorch, for those that order does not pair;
+        what else is given are options of the model's function
     train_examples: train on the first so many examples; all if absent
     initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
         pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
@@ -184,6 +185,9 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
                 raise ValueError(f"has a {key} whose name is missing, or no text; add it")
+        pairs = self.model.get("pairs", {})
+        if not (isinstance(pairs, dict) and all(isinstance(name, str) for name in pairs.values())):
+            raise ValueError("has model.pairs which are no names by name; write {theirs: ours}")
         # The default is left out of a specification if it is this object.
         if self.task == CLASSIFICATION:
             msgspec.structs.force_setattr(self, "task", CLASSIFICATION)
@@ -215,7 +219,12 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
     @property
     def model_options(self) -> Options:
         """The arguments of the model's function."""
-        return {key: value for key, value in self.model.items() if key != "name"}
+        return {key: value for key, value in self.model.items() if key not in ("name", "pairs")}
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """By name in another framework PyTorch's name of a layer or a free parameter."""
+        return dict(self.model.get("pairs", {}))
 
     def with_model(self, **options: Any) -> "Workload":
         """Return a copy of the workload with these options of its model."""

@@ -17,8 +17,8 @@ from paragone.config.engines import check_backend
 from paragone.config.run_spec import Initializer, Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.models.start import bare, checked, placed
-from paragone.models.weights import Pretrained, Weights, starting
+from paragone.models.start import checked, placed
+from paragone.models.weights import Entry, Pretrained, Weights, bare, starting
 
 __path__ = plugins.extended(__path__, "engines")
 
@@ -103,8 +103,8 @@ class Reports(Protocol):
         """Return the peak of allocated bytes of a device; None if the framework does not count them."""
         return None
 
-    def outputs(self, inputs: np.ndarray) -> Any:
-        """Return what the model returns for stored examples in training mode; an array is on the host.
+    def outputs(self, inputs: np.ndarray, trains: bool = True) -> Any:
+        """Return what the model returns for stored examples, in training or not; an array is on the host.
 
         It changes no state. None if that is not reported.
         """
@@ -120,6 +120,10 @@ class Reports(Protocol):
         Raises `UserError` for a file that cannot be read, or has none of the model's arrays.
         """
         raise Unavailable(f"{path}: this engine starts from no file")
+
+    def entries(self) -> Iterable[Entry]:
+        """Return the arrays that `weights` copies, by canonical name; none if that is not reported."""
+        return ()
 
     def out_of_memory(self, error: Exception) -> bool:
         """Return whether the error means that the memory of a device or of the host is full."""

@@ -30,6 +30,7 @@ from paragone.models import create_model, signature_of
 from paragone.models.jax import (
     MODELS,
     Embedding,
+    Entries,
     MaxPool,
     Squares,
     call_options,
@@ -41,10 +42,9 @@ from paragone.models.jax import (
     is_random,
     is_trained,
     read_start,
-    require_names,
     trainee,
 )
-from paragone.models.weights import Weights, decayed
+from paragone.models.weights import Weights, decayed, native_arrays
 from paragone.tasks import jax as tasks
 
 DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
@@ -84,15 +84,14 @@ class Jax(Reports):
         initializer, name = spec.workload.initializer, spec.workload.model_name
         with jax.enable_x64(False):  # the same initial values in every precision
             model = create_model(MODELS, spec, dataset, rngs=nnx.Rngs(spec.seed))
-            self._model = require_names(trainee(model, name, initializer), initializer)
-        self._entries = entries_by(initializer)
+            self._model = trainee(model, name, initializer)
         self.ignores_seed = "rngs" not in signature_of(MODELS[name]).parameters
         for _, module in [*nnx.iter_graph(self._model)]:
             if isinstance(module, Embedding):
                 module.counts = spec.workload.updates_seen_words
             if isinstance(module, MaxPool):
                 module.compares = bool(spec.tuned("compared_pools"))
-        compute_in(computing(self._model, initializer), spec.precision)
+        compute_in(computing(self._model), spec.precision)
         self._set_graphs()
         _, params, squares, self._streams, statistics = nnx.split(
             self._model, is_trained, Squares, is_random, ...
@@ -116,7 +115,7 @@ class Jax(Reports):
         self.warm_up_steps = self._several + 1  # both programs
         self._train_several = jax.jit(self._train_in_turn, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
-        self._pass, self._passes = jax.jit(self._forward), count()
+        self._pass, self._passes = jax.jit(self._forward, static_argnums=4), count()
 
     def _set_graphs(self) -> None:
         self._graph = nnx.graphdef(self._model)
@@ -126,7 +125,7 @@ class Jax(Reports):
         options = self._workload.optimizer
         decays = {
             id(variable): decayed(len(layout.shape), options)
-            for _, variable, layout in self._entries(self._model)
+            for _, variable, layout in self.entries()
         }
         by_path = {path: decays.get(id(variable)) for path, variable in nnx.iter_graph(self._model)}
         return nnx.map_state(lambda path, variable: variable.replace(by_path[path]), params)
@@ -264,10 +263,12 @@ class Jax(Reports):
         losses = tasks.losses(self._workload.task, logits, labels)
         return totals + self._sums(logits, losses, labels, weights)
 
-    def _forward(self, state: State, squares: Any, inputs: jax.Array, seed: jax.Array) -> Any:
-        """Return what the model returns in training mode if it is an array; its type is in `_returned`."""
+    def _forward(
+        self, state: State, squares: Any, inputs: jax.Array, seed: jax.Array, trains: bool
+    ) -> Any:
+        """Return what the model returns, in training or not, if it is an array; else it is in `_returned`."""
         states = state["params"], squares, state["statistics"]
-        self._returned = self._called(states, inputs, jax.random.key(seed), True)[1]
+        self._returned = self._called(states, inputs, jax.random.key(seed), trains)[1]
         return self._returned if isinstance(self._returned, jax.Array) else None
 
     def _sums(
@@ -365,14 +366,15 @@ class Jax(Reports):
         nnx.update(self._model, gradients)  # which keeps the order of its layers
         by_name = {
             name: layout.canonical(variable[...])
-            for name, variable, layout in self._entries(self._model)
+            for name, variable, layout in self.entries()
             if is_trained((), variable)
         }
         return Probe(np.asarray(logits), float(loss), by_name)
 
-    def outputs(self, inputs: np.ndarray) -> Any:
+    def outputs(self, inputs: np.ndarray, trains: bool = True) -> Any:
         seed = np.uint32(next(self._passes))
-        outputs = self._pass(self._state, self._squares, self._put_whole(inputs), seed)
+        arrays = self._state, self._squares, self._put_whole(inputs), seed
+        outputs = self._pass(*arrays, trains)
         return self._returned if outputs is None else np.asarray(outputs)
 
     def dropout_off(self) -> bool:
@@ -380,20 +382,20 @@ class Jax(Reports):
         self._set_graphs()
         return was_on
 
+    def entries(self) -> Entries:
+        return entries_by(self._workload)(self._model)
+
     def weights(self) -> Weights:
         state = self.snapshot()
         nnx.update(self._model, state["params"], state["statistics"])
-        return {
-            name: layout.canonical(variable[...])
-            for name, variable, layout in self._entries(self._model)
-        }
+        return {name: layout.canonical(variable[...]) for name, variable, layout in self.entries()}
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         return read_start(path, names)
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, layout in self._entries(self._model):
-            variable.set_value(jnp.asarray(layout.native(weights[name]), self._dtype))
+        for variable, values in native_arrays(self.entries(), weights):
+            variable.set_value(jnp.asarray(values, self._dtype))
         params, _, _, statistics = nnx.state(self._model, is_trained, Squares, is_random, ...)
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 

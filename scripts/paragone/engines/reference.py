@@ -35,7 +35,7 @@ from paragone.models.torch import (
     export,
     load_weights,
     read_start,
-    require_names,
+    require_arrays,
 )
 from paragone.models.weights import Weights
 from paragone.tasks import reference as tasks
@@ -57,8 +57,7 @@ class Reference(Reports):
         self.shard = WHOLE
         self.of_first = spec.backend.strategy == "first"
         torch.manual_seed(spec.seed)
-        model = create_model(MODELS, spec, dataset)
-        self.model = require_names(model, spec.workload.initializer).to(self.dtype)
+        self.model = require_arrays(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
         self.unused: set[Tensor] = set()  # weights on which no output of the last pass depends
         self.rule = RULES[spec.workload.optimizer_name]
@@ -231,7 +230,7 @@ class Reference(Reports):
         return read_start(path, self.model)
 
     def entries(self) -> Entries:
-        return entries_by(self.workload.initializer)(self.model)
+        return entries_by(self.workload)(self.model)
 
     def dropout_off(self) -> bool:
         return dropout_off(self.model)

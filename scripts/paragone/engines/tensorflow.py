@@ -33,10 +33,9 @@ from paragone.models.tensorflow import (
     dropout_off,
     entries_by,
     read_start,
-    require_names,
     set_seed,
 )
-from paragone.models.weights import Weights
+from paragone.models.weights import Weights, native_arrays
 from paragone.tasks import tensorflow as tasks
 
 # isort: split
@@ -122,7 +121,7 @@ class TensorFlow(Reports):
             self._create_model(spec, dataset)
             if drawn:
                 self.set_weights(drawn)
-            self._optimizer = create_optimizer(spec.workload, spec.precision, self._entries())
+            self._optimizer = create_optimizer(spec.workload, spec.precision, self.entries())
             self._optimizer.build(self._model.trainable_variables)
             self._accumulation: Accumulation | None = None
             if spec.workload.accumulated > 1:
@@ -162,7 +161,6 @@ class TensorFlow(Reports):
                 except Exception as error:  # after what Keras says of shapes that it cannot tell
                     error.args = (str(error).rpartition("Error encountered:\n\n")[2],)
                     raise
-        require_names(model, spec.workload.initializer)
 
     # The device side
 
@@ -336,17 +334,17 @@ class TensorFlow(Reports):
             for variable, gradient in zip(self._model.trainable_variables, gradients, strict=True)
         }
         by_name = {
-            name: tf.convert_to_tensor(by_variable[id(variable)]).numpy().reshape(shape)
-            for name, variable, shape in self._entries()
+            name: layout.canonical(tf.convert_to_tensor(by_variable[id(variable)]))
+            for name, variable, layout in self.entries()
             if id(variable) in by_variable
         }
         divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
         return Probe(logits.numpy(), float(tf.reduce_sum(losses) / divisor), by_name)
 
-    def outputs(self, inputs: np.ndarray) -> Any:
+    def outputs(self, inputs: np.ndarray, trains: bool = True) -> Any:
         states = self._model.non_trainable_weights
         before = [variable.numpy() for variable in states]
-        outputs = self._outputs(tf.constant(inputs), training=True)
+        outputs = self._outputs(tf.constant(inputs), training=trains)
         for variable, value in zip(states, before, strict=True):
             variable.assign(value)
         return outputs.numpy() if tf.is_tensor(outputs) else outputs
@@ -354,18 +352,18 @@ class TensorFlow(Reports):
     def dropout_off(self) -> bool:
         return dropout_off(self._model)
 
-    def _entries(self) -> Entries:
-        return entries_by(self._workload.initializer)(self._model)
+    def entries(self) -> Entries:
+        return entries_by(self._workload)(self._model)
 
     def weights(self) -> Weights:
-        return {name: variable.numpy().reshape(shape) for name, variable, shape in self._entries()}
+        return {name: layout.canonical(array.numpy()) for name, array, layout in self.entries()}
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         return read_start(path, self._model)
 
     def set_weights(self, weights: Weights) -> None:
-        for name, variable, _ in self._entries():
-            variable.assign(weights[name].reshape(variable.shape))
+        for variable, values in native_arrays(self.entries(), weights):
+            variable.assign(values)
 
     def updates(self) -> int:
         return int(self._optimizer.iterations.numpy())

@@ -31,8 +31,8 @@ def create_optimizer(
         optimizer.exclude_from_weight_decay(
             [
                 variable
-                for name, variable, shape in entries
-                if trainable(name) and not decayed(len(shape), options)
+                for name, variable, layout in entries
+                if trainable(name) and not decayed(len(layout.shape), options)
             ]
         )
     return optimizer

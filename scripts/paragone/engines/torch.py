@@ -29,7 +29,7 @@ from paragone.models.torch import (
     export,
     load_weights,
     read_start,
-    require_names,
+    require_arrays,
 )
 from paragone.models.weights import Weights
 from paragone.tasks import torch as tasks
@@ -61,9 +61,7 @@ class Torch(Reports):
                 torch.tensor(v, dtype=self.dtype, device=self.device) if isinstance(v, tuple) else v
                 for v in (scale.mean, scale.std)
             )
-        self.model = self.place(
-            require_names(create_model(MODELS, spec, dataset), spec.workload.initializer)
-        )
+        self.model = self.place(require_arrays(create_model(MODELS, spec, dataset)))
         self.ignores_seed = torch.initial_seed() != spec.seed  # as the function has set its own
         for layer in self.model.modules():
             layer._non_persistent_buffers_set.clear()  # a snapshot has what state dicts leave out
@@ -106,7 +104,8 @@ class Torch(Reports):
 
     def place(self, model: nn.Module) -> nn.Module:
         """Move the model to the device."""
-        if self.workload.initializer == MODEL:  # which may take views, or have weights of five axes
+        is_own = self.workload.initializer == MODEL  # which may take views
+        if is_own or any(weight.dim() == 5 for weight in model.parameters()):
             return model.to(self.device, self.dtype)
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         return model.to(self.device, self.dtype, memory_format=torch.channels_last)
@@ -291,9 +290,9 @@ class Torch(Reports):
         return self.unshard(torch.zeros_like(tensor) if tensor.grad is None else tensor.grad)
 
     @torch.no_grad()
-    def outputs(self, inputs: np.ndarray) -> Any:
+    def outputs(self, inputs: np.ndarray, trains: bool = True) -> Any:
         with self._keeping_buffers():
-            outputs = self.model.train()(self.prepare(self.put(inputs)))
+            outputs = self.model.train(trains)(self.prepare(self.put(inputs)))
         self.end_of_step()
         if not isinstance(outputs, torch.Tensor):
             return outputs
@@ -324,8 +323,8 @@ class Torch(Reports):
     # State
 
     def entries(self) -> Entries:
-        """Yield name, tensor and axes of each array, by the names that the initializer asks for."""
-        return entries_by(self.workload.initializer)(self.model)
+        """Return name, tensor and layout of each array, by the names that the initializer asks for."""
+        return entries_by(self.workload)(self.model)
 
     def weights(self) -> Weights:
         self.end_of_step()

@@ -7,10 +7,10 @@ are assigned in forward order, which `canonical_entries` relies on.
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,19 @@ from safetensors.numpy import load_file
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.run_spec import MODEL, Initializer
+from paragone.config.run_spec import MODEL, Initializer, Workload
 from paragone.models.start import damaged, unwrapped
-from paragone.models.weights import BUFFER, FROZEN, Weights
+from paragone.models.weights import (
+    BUFFER,
+    FROZEN,
+    Entry,
+    Layer,
+    Layout,
+    View,
+    Weights,
+    as_it_is,
+    canonical_arrays,
+)
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -157,45 +167,37 @@ class Residual(nnx.Linear):
         super().__init__(inputs, outputs, use_bias=False, kernel_init=ZEROS, rngs=nnx.Rngs(0))
 
 
+_DENSE = {"kernel": "kernel", "bias": "bias"}
+_AFFINE = {"gamma": "scale", "beta": "bias"}
+_CELL = {"kernel": "dense_i.kernel", "recurrent_kernel": "dense_h.kernel"}
 # Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
 _KINDS: dict[type, tuple[str, dict[str, str]]] = {
-    nnx.Conv: ("conv", {"kernel": "kernel", "bias": "bias"}),
-    nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    nnx.Conv: ("conv", _DENSE),
+    nnx.ConvTranspose: ("conv_transpose", _DENSE),
+    nnx.Linear: ("dense", _DENSE),
     Residual: ("residual_dense", {"kernel": "kernel"}),
-    nnx.LinearGeneral: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    nnx.LinearGeneral: ("dense", _DENSE),
     Embedding: ("embedding", {"embeddings": "embedding"}),
     nnx.Embed: ("embedding", {"embeddings": "embedding"}),
-    nnx.BatchNorm: (
-        "batch_norm",
-        {"gamma": "scale", "beta": "bias", "moving_mean": "mean", "moving_variance": "var"},
-    ),
-    nnx.LayerNorm: ("layer_norm", {"gamma": "scale", "beta": "bias"}),
+    nnx.BatchNorm: ("batch_norm", _AFFINE | {"moving_mean": "mean", "moving_variance": "var"}),
+    nnx.LayerNorm: ("layer_norm", _AFFINE),
+    nnx.GroupNorm: ("group_norm", _AFFINE),
+    nnx.InstanceNorm: ("group_norm", _AFFINE),
+    nnx.RMSNorm: ("rms_norm", {"gamma": "scale"}),
+    nnx.OptimizedLSTMCell: ("lstm", _CELL | {"bias": "dense_h.bias"}),
+    nnx.GRUCell: ("gru", _CELL | {"bias": "dense_i.bias"}),
+    nnx.SimpleCell: ("rnn", _CELL | {"bias": "dense_i.bias"}),
+    nnx.LSTMCell: ("", {}),  # whose layers of one gate are free parameters, and no dense layers
 }
 
-
-@dataclass(frozen=True)
-class Layout:
-    """How an array becomes canonical: permuted by `axes`, a self-inverse permutation, then reshaped."""
-
-    axes: tuple[int, ...]
-    shape: tuple[int, ...]  # the canonical one
-    native_shape: tuple[int, ...]
-
-    def canonical(self, array: jax.Array) -> np.ndarray:
-        """Return a copy of the layer's array in canonical layout."""
-        return np.array(array.transpose(self.axes).reshape(self.shape))
-
-    def native(self, array: np.ndarray) -> np.ndarray:
-        """Return a canonical array in the layout of the layer."""
-        return array.reshape([self.native_shape[axis] for axis in self.axes]).transpose(self.axes)
+Entries = Iterable[Entry]
 
 
-Entries = Iterator[tuple[str, nnx.Variable, Layout]]
-
-
-def entries_by(initializer: Initializer) -> Callable[[nnx.Module], Entries]:
-    """Return what yields the arrays of a module by the names that an initializer asks for."""
-    return native_entries if initializer == MODEL else canonical_entries
+def entries_by(workload: Workload) -> Callable[[nnx.Module], Entries]:
+    """Return what yields the arrays of a module by the names that a workload's initializer asks for."""
+    if workload.initializer == MODEL:
+        return native_entries
+    return partial(canonical_entries, pairs=workload.pairs)
 
 
 def native_entries(model: nnx.Module) -> Entries:
@@ -205,11 +207,12 @@ def native_entries(model: nnx.Module) -> Entries:
     Those of whole numbers, such as counters, are left out.
     """
     for path, variable in nnx.iter_graph(model):
-        if isinstance(variable, nnx.Variable) and is_floating(variable):
-            name, shape = ".".join(map(str, path)), variable.shape
+        is_array = isinstance(variable, nnx.Variable) and not isinstance(variable, Squares)
+        if is_array and is_floating(variable):
+            name, role = ".".join(map(str, path)), ""
             if not is_trained(path, variable):
-                name += BUFFER if type(variable).__module__.startswith("flax.") else FROZEN
-            yield name, variable, Layout(tuple(range(len(shape))), shape, shape)
+                role = BUFFER if type(variable).__module__.startswith("flax.") else FROZEN
+            yield name + role, variable, Layout(name, tuple(variable.shape))
 
 
 def is_floating(variable: Any) -> bool:
@@ -228,47 +231,40 @@ def is_random(path: Any, variable: Any) -> bool:
     return isinstance(variable, nnx.RngState) or (isinstance(variable, nnx.Variable) and is_key)
 
 
-def canonical_entries(model: nnx.Module) -> Entries:
-    """Yield canonical name, variable and layout of every weight, in forward order."""
-    for index, layer in enumerate(weighted(model)):
-        kind, parts = _KINDS[type(layer)]
-        if isinstance(layer, nnx.Conv):
-            depthwise = "depthwise_" if layer.feature_group_count > 1 else ""
-            kind = f"{depthwise}conv{len(layer.kernel_size)}d"
-        for part, attribute in parts.items():
-            variable = getattr(layer, attribute)
-            if variable is not None:
-                suffix = FROZEN * (not isinstance(variable, nnx.Param | nnx.BatchStat))
-                layout = _layout(layer, kind, part, variable)
-                yield f"{index}.{kind}.{part}{suffix}", variable, layout
+def canonical_entries(model: nnx.Module, pairs: Mapping[str, str] = {}) -> Entries:
+    """Yield canonical name, variable and layout of every weight, in forward order.
+
+    `pairs`: see `weights.canonical_arrays`.
+    """
+    paths = {id(node): ".".join(map(str, path)) for path, node in nnx.iter_graph(model)}
+    nodes = [*weighted(model)]
+    places = {id(node): place for place, node in enumerate(nodes)}
+    native = sorted(native_entries(model), key=lambda entry: places.get(id(entry[1]), len(places)))
+    layers = [_arrays_of(node, paths[id(node)]) for node in nodes if isinstance(node, nnx.Module)]
+    return canonical_arrays(layers, native, dict(pairs))
 
 
-def _layout(layer: Any, kind: str, part: str, variable: nnx.Variable) -> Layout:
-    """Return a variable's layout: the canonical one, except for depthwise kernels and attention heads."""
-    native_shape = variable[...].shape
-    axes = tuple(range(len(native_shape)))
-    if kind == "depthwise_conv2d" and part == "kernel":
-        axes = (0, 1, 3, 2)
-    shape = tuple(native_shape[axis] for axis in axes)
+def _arrays_of(layer: Any, path: str) -> Layer:
+    """Return a layer's own name, canonical kind and arrays, whose layout is the canonical one but for a few.
+
+    A convolution with a group for each channel is a depthwise one. A transposed one has the kernel of Keras
+    if `transpose_kernel`, and one that is flipped if not. Attention heads become one axis.
+    """
+    kind, parts = _KINDS[type(layer)]
+    views: dict[str, View] = {}
+    if isinstance(layer, nnx.Conv | nnx.ConvTranspose):
+        kind = kind.replace("conv", f"conv{len(layer.kernel_size)}d")
+        flipped = (slice(None, None, -1),) * len(layer.kernel_size)
+        if getattr(layer, "feature_group_count", 1) == layer.in_features > 1:
+            kind, channels = f"depthwise_{kind}", layer.in_features
+            views["kernel"] = lambda array: array.reshape(*array.shape[:-2], channels, -1)
+        elif not getattr(layer, "transpose_kernel", True):
+            views["kernel"] = lambda array: array[flipped].swapaxes(-1, -2)
     if isinstance(layer, nnx.LinearGeneral):
         outputs = math.prod(layer.out_features)
-        shape = (math.prod(native_shape) // outputs, outputs) if part == "kernel" else (outputs,)
-    return Layout(axes, shape, native_shape)
-
-
-def require_names(model: nnx.Module, initializer: Initializer) -> nnx.Module:
-    """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
-    if initializer == MODEL:
-        return model
-    names = {id(variable) for _, variable, _ in canonical_entries(model)}
-    for path, variable in nnx.iter_graph(model):
-        if isinstance(variable, nnx.Param) and id(variable) not in names:
-            raise UserError(
-                f"model: weight {'.'.join(map(str, path))!r} belongs to a layer whose weights have no "
-                "counterpart in other frameworks; write `initializer: model` and variants of JAX alone, or "
-                f"use {', '.join(sorted({kind.__name__ for kind in _KINDS}))}"
-            )
-    return model
+        views = {"kernel": lambda array: array.reshape(-1, outputs), "bias": np.ravel}
+    variables = {part: attrgetter(attribute)(layer) for part, attribute in parts.items()}
+    return Layer(path, kind, {p: (v, views.get(p, as_it_is)) for p, v in variables.items()})
 
 
 def trainee(model: Any, name: str, initializer: Initializer) -> nnx.Module:
@@ -344,22 +340,17 @@ def dropout_off(model: nnx.Module) -> bool:
     return was_on
 
 
-def computing(model: nnx.Module, initializer: Initializer) -> Iterable[Any]:
-    """Return the layers that compute in a precision: those with canonical names, or all that have one."""
-    if initializer != MODEL:
-        return weighted(model)
+def computing(model: nnx.Module) -> Iterable[Any]:
+    """Return the layers that compute in a precision."""
     return [layer for _, layer in nnx.iter_modules(model) if "dtype" in vars(layer)]
 
 
-def weighted(module: Any) -> Iterator[Any]:
-    """Yield the layers that have weights, in forward order."""
-    if type(module) in _KINDS:
-        yield module
-    elif isinstance(module, nnx.List):
-        for child in module:
-            yield from weighted(child)
-    elif isinstance(module, nnx.Module):
-        for child in vars(module).values():
+def weighted(node: Any) -> Iterator[Any]:
+    """Yield layers of known kinds, and the variables of other modules, in the order of their assignment."""
+    if type(node) in _KINDS or isinstance(node, nnx.Variable):
+        yield node
+    elif isinstance(node, nnx.Module):
+        for child in node if isinstance(node, nnx.List) else vars(node).values():
             yield from weighted(child)
 
 

@@ -25,6 +25,7 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     try:
         with plugins.explaining():
             outputs, again = engine.outputs(inputs), engine.outputs(inputs)
+            by_mode = {"training": outputs, "evaluation": engine.outputs(inputs, trains=False)}
     except Exception as error:
         if "Double" not in str(error):
             raise
@@ -34,11 +35,12 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
         ) from error
     if outputs is None:  # an engine that does not report them
         return []
-    if not hasattr(outputs, "shape"):
-        raise UserError(
-            f"{where} returns a {type(outputs).__name__} in training, and the loss takes one array; return "
-            "the logits alone"
-        )
+    for mode, returned in by_mode.items():
+        if not hasattr(returned, "shape"):
+            raise UserError(
+                f"{where} returns a {type(returned).__name__} in {mode}, and the loss takes one array; "
+                "return the logits alone"
+            )
     shape, labels = tuple(outputs.shape), dataset.train_labels.shape[1:]
     task, expected = spec.workload.task, (EXAMPLES, *labels)
     if not (task.numeric or task.multi_label):
@@ -46,11 +48,12 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     has_more = len(shape) == len(expected) and shape[-1] > expected[-1]
     if has_more and not (task.numeric or task.multi_label):
         expected = (*expected[:-1], shape[-1])
-    if shape != expected:
-        raise UserError(
-            f"{where} returns outputs of shape {shape} for {EXAMPLES} examples, and {task.name} on data set "
-            f"{dataset.name} needs {expected}; its function is given `shape` and `classes`: use them"
-        )
+    for shape in (tuple(returned.shape) for returned in by_mode.values()):
+        if shape != expected:
+            raise UserError(
+                f"{where} returns outputs of shape {shape} for {EXAMPLES} examples, and {task.name} on data "
+                f"set {dataset.name} needs {expected}; its function is given `shape` and `classes`: use them"
+            )
     values, repeated = (np.asarray(array, np.float64) for array in (outputs, again))
     if not np.isfinite(values).all():
         raise UserError(f"{where} returns outputs that are not finite on its initial weights")
@@ -60,7 +63,7 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
             "the parity gate cannot switch off, or counts its calls; use the framework's layers of dropout, "
             "and keep in buffers what a call changes"
         )
-    notices = _notices(spec, dataset, values, has_more)
+    notices = _notices(spec, dataset, by_mode, has_more)
     if spec.workload.initializer == MODEL and getattr(engine, "ignores_seed", False):
         notices.append(
             "has the same initial values for every seed; leave setting a seed to the run (of flax: give its "
@@ -69,22 +72,30 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     return [f"{where} {notice}" for notice in notices]
 
 
-def _notices(spec: Spec, dataset: Dataset, outputs: np.ndarray, has_more: bool) -> list[str]:
-    notices, task = [], spec.workload.task
+def _notices(
+    spec: Spec, dataset: Dataset, by_mode: dict[str, np.ndarray], has_more: bool
+) -> list[str]:
+    notices, task, several = [], spec.workload.task, by_mode["training"].shape[-1]
     if has_more and "outputs" not in spec.workload.model_options:
         notices.append(
-            f"returns {outputs.shape[-1]} outputs, and data set {dataset.name} has {dataset.outputs} "
+            f"returns {several} outputs, and data set {dataset.name} has {dataset.outputs} "
             "classes: the rest is never right"
         )
-    is_positive = outputs.shape[-1] > 1 and bool(((outputs >= 0) & (outputs <= 1)).all())
-    sums_to_one = is_positive and bool(np.allclose(outputs.sum(-1), 1, atol=1e-4))
-    if sums_to_one and not task.numeric and spec.workload.loss != "double_softmax":
+    positive = {
+        mode: outputs
+        for mode, outputs in by_mode.items()
+        if several > 1 and ((outputs >= 0) & (outputs <= 1)).all()
+    }
+    summing = [m for m, outputs in positive.items() if np.allclose(outputs.sum(-1), 1, atol=1e-4)]
+    if summing and not task.numeric and spec.workload.loss != "double_softmax":
         notices.append(
-            "returns probabilities, positive and of sum 1, and the loss takes logits, so that softmax is "
-            "applied twice; leave it out, or write `loss: double_softmax` if the source has this flaw"
+            f"returns probabilities in {' and '.join(summing)}, positive and of sum 1, and the loss takes "
+            "logits, so that softmax is applied twice; leave it out, or write `loss: double_softmax` if the "
+            "source has this flaw"
         )
-    if is_positive and task.multi_label:
+    if positive and task.multi_label:
         notices.append(
-            "returns numbers between 0 and 1, where the loss takes logits; leave the last sigmoid out"
+            f"returns numbers between 0 and 1 in {' and '.join(positive)}, where the loss takes logits; "
+            "leave the last sigmoid out"
         )
     return notices

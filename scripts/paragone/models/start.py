@@ -10,7 +10,7 @@ from paragone.base.atomic_files import sha256
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.run_spec import Start
 from paragone.data.forms import BYTES, kind_of
-from paragone.models.weights import BUFFER, FROZEN, Weights
+from paragone.models.weights import Weights, bare
 
 # What programs put around a state dict, and wrappers of a model before its names.
 WRAPPINGS = ("state_dict", "model_state_dict", "model", "module", "net", "params")
@@ -91,8 +91,3 @@ def placed(fresh: Weights, arrays: Weights, path: Path) -> tuple[Weights, list[s
         if rest
     ]
     return fresh | {names[name]: arrays[name].astype(np.float32) for name in common}, notices
-
-
-def bare(name: str) -> str:
-    """Return the framework's own name of an array."""
-    return name.removesuffix(FROZEN).removesuffix(BUFFER)

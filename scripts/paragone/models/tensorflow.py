@@ -7,18 +7,29 @@ of the workload's `model` block, and returns a model from (batch, height, width,
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 from paragone.base import plugins
-from paragone.base.errors import UserError
 from paragone.base.tensorflow import keras, tf
-from paragone.config.run_spec import MODEL, Initializer
-from paragone.models.start import bare, damaged, unwrapped
-from paragone.models.weights import BUFFER, FROZEN, Weights
+from paragone.config.run_spec import MODEL, Workload
+from paragone.models.start import damaged, unwrapped
+from paragone.models.weights import (
+    BUFFER,
+    FROZEN,
+    Entry,
+    Layer,
+    Layout,
+    View,
+    Weights,
+    as_it_is,
+    bare,
+    canonical_arrays,
+)
 
 layers = keras.layers
 
@@ -39,26 +50,39 @@ class Residual(keras.layers.Dense):
         super().__init__(outputs, use_bias=False)
 
 
-# Keras layer class -> canonical kind and parts, in Keras' own order of variables
-_KINDS = {
-    "Conv1D": ("conv1d", ("kernel", "bias")),
-    "Conv2D": ("conv2d", ("kernel", "bias")),
-    "DepthwiseConv2D": ("depthwise_conv2d", ("kernel", "bias")),
-    "Embedding": ("embedding", ("embeddings",)),
-    "Dense": ("dense", ("kernel", "bias")),
-    "Residual": ("residual_dense", ("kernel",)),
-    "EinsumDense": ("dense", ("kernel", "bias")),
-    "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
-    "LayerNormalization": ("layer_norm", ("gamma", "beta")),
+_DENSE = {"kernel": "kernel", "bias": "bias"}
+_AFFINE = {"gamma": "gamma", "beta": "beta"}
+_CELL = {"kernel": "kernel", "recurrent_kernel": "recurrent_kernel", "bias": "bias"}
+# Keras layer class -> canonical kind, and by part the name of its variable.
+_KINDS: dict[str, tuple[str, dict[str, str]]] = {
+    **{f"Conv{n}D": (f"conv{n}d", _DENSE) for n in (1, 2, 3)},
+    **{f"Conv{n}DTranspose": (f"conv{n}d_transpose", _DENSE) for n in (1, 2, 3)},
+    **{f"DepthwiseConv{n}D": (f"depthwise_conv{n}d", _DENSE) for n in (1, 2)},
+    "Embedding": ("embedding", {"embeddings": "embeddings"}),
+    "Dense": ("dense", _DENSE),
+    "Residual": ("residual_dense", {"kernel": "kernel"}),
+    "EinsumDense": ("dense", _DENSE),
+    "BatchNormalization": (
+        "batch_norm",
+        _AFFINE | {"moving_mean": "moving_mean", "moving_variance": "moving_variance"},
+    ),
+    "LayerNormalization": ("layer_norm", _AFFINE),
+    "GroupNormalization": ("group_norm", _AFFINE),
+    "RMSNormalization": ("rms_norm", {"gamma": "scale"}),
+    "LSTMCell": ("lstm", _CELL),
+    "GRUCell": ("gru", _CELL | {"recurrent_bias": "bias"}),
+    "SimpleRNNCell": ("rnn", _CELL),
 }
 
 
-Entries = Iterator[tuple[str, keras.Variable, tuple[int, ...]]]
+Entries = Iterable[Entry]
 
 
-def entries_by(initializer: Initializer) -> Callable[[keras.Layer], Entries]:
-    """Return what yields the arrays of a model by the names that an initializer asks for."""
-    return native_entries if initializer == MODEL else canonical_entries
+def entries_by(workload: Workload) -> Callable[[keras.Layer], Entries]:
+    """Return what yields the arrays of a model by the names that a workload's initializer asks for."""
+    if workload.initializer == MODEL:
+        return native_entries
+    return partial(canonical_entries, pairs=workload.pairs)
 
 
 def native_entries(model: keras.Layer) -> Entries:
@@ -74,7 +98,8 @@ def native_entries(model: keras.Layer) -> Entries:
             paths[variable.path] += 1
             number = f" {paths[variable.path]}" if paths[variable.path] > 1 else ""
             role = BUFFER if id(variable) in buffers else FROZEN * (id(variable) not in learned)
-            yield f"{variable.path}{number}{role}", variable, tuple(variable.shape)
+            name = f"{variable.path}{number}"
+            yield name + role, variable, Layout(name, tuple(variable.shape))
 
 
 def buffers_of(model: keras.Layer) -> list[keras.Variable]:
@@ -84,23 +109,51 @@ def buffers_of(model: keras.Layer) -> list[keras.Variable]:
     return [v for v in model.weights if id(v) in buffers and tf.as_dtype(v.dtype).is_floating]
 
 
-def canonical_entries(model: keras.Layer) -> Entries:
-    """Yield canonical name, variable and canonical shape of every weight, in forward order.
+def canonical_entries(model: keras.Layer, pairs: Mapping[str, str] = {}) -> Entries:
+    """Yield canonical name, variable and layout of every weight, in forward order.
 
-    Nested layers follow in the order of their assignment. Keras' layout is the canonical one, except that
-    attention heads become one axis.
+    Nested layers follow in the order of their assignment. `pairs`: see `weights.canonical_arrays`.
     """
-    roles = (model.trainable_variables, buffers_of(model))
-    unfrozen = {id(variable) for role in roles for variable in role}
-    weighted = [layer for layer in layers_in(model) if type(layer).__name__ in _KINDS]
-    for index, layer in enumerate(weighted):
-        kind, parts = _KINDS[type(layer).__name__]
-        by_part = {variable.name: variable for variable in layer.variables}
-        for part in parts:
-            if part in by_part:
-                variable = by_part[part]
-                frozen = FROZEN * (id(variable) not in unfrozen)
-                yield f"{index}.{kind}.{part}{frozen}", variable, _shape(layer, variable)
+    return canonical_arrays(map(_arrays_of, layers_in(model)), native_entries(model), dict(pairs))
+
+
+def _class_of(layer: keras.Layer) -> str:
+    return next((kind.__name__ for kind in type(layer).__mro__ if kind.__name__ in _KINDS), "")
+
+
+def _arrays_of(layer: keras.Layer) -> Layer:
+    """Return a layer's own name, canonical kind and arrays, whose layout is the canonical one but for a few.
+
+    Attention heads become one axis. A convolution with a group for each channel is a depthwise one. A GRU
+    with `reset_after` has two biases in one variable; another is another function.
+    """
+    kind, parts = _KINDS.get(_class_of(layer), ("", {}))
+    by_name = {variable.name: variable for variable in layer.variables}
+    views: dict[str, View] = {}
+    gates: tuple[int, ...] = ()
+    path = next((variable.path for variable in by_name.values()), "").rpartition("/")[0]
+    match kind:
+        case "dense" if hasattr(layer, "equation"):
+            _, kernel, result = layer.equation.replace("->", ",").split(",")
+            inputs = math.prod(  # those come first
+                size
+                for axis, size in zip(kernel, by_name["kernel"].shape, strict=True)
+                if axis not in result
+            )
+            views = {"kernel": lambda array: array.reshape(inputs, -1), "bias": np.ravel}
+        case "gru":
+            gates = (1, 0, 2)  # the gates of update and of reset, which PyTorch and flax exchange
+            if not layer.reset_after:
+                kind, parts = "gru_of_reset_before", _CELL
+            elif layer.use_bias:
+                views = {"bias": lambda array: array[0], "recurrent_bias": lambda array: array[1]}
+        case "conv1d" | "conv2d" | "conv3d" if layer.groups > 1 == by_name["kernel"].shape[-2]:
+            kind, channels = f"depthwise_{kind}", layer.groups
+            views = {"kernel": lambda array: array.reshape(*array.shape[:-2], channels, -1)}
+        case "depthwise_conv1d" | "depthwise_conv2d" if by_name["kernel"].shape[-2] == 1:
+            kind = kind.removeprefix("depthwise_")
+    variables = {part: by_name.get(name) for part, name in parts.items()}
+    return Layer(path, kind, {p: (v, views.get(p, as_it_is)) for p, v in variables.items()}, gates)
 
 
 def layers_in(model: keras.Layer) -> Iterator[keras.Layer]:
@@ -111,34 +164,8 @@ def layers_in(model: keras.Layer) -> Iterator[keras.Layer]:
         else model._flatten_layers(include_self=False, recursive=False)
     )
     for layer in inside:
-        deeper = [] if type(layer).__name__ in _KINDS else [*layers_in(layer)]
+        deeper = [] if _class_of(layer) else [*layers_in(layer)]
         yield from deeper or [layer]
-
-
-def _shape(layer: keras.Layer, variable: keras.Variable) -> tuple[int, ...]:
-    shape = tuple(variable.shape)
-    if type(layer).__name__ != "EinsumDense":
-        return shape
-    if variable.name == "bias":
-        return (math.prod(shape),)
-    _, kernel, result = layer.equation.replace("->", ",").split(",")
-    inputs = sum(axis not in result for axis in kernel)  # those come first
-    return math.prod(shape[:inputs]), math.prod(shape[inputs:])
-
-
-def require_names(model: keras.Model, initializer: Initializer) -> keras.Model:
-    """Return the model. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
-    if initializer == MODEL:
-        return model
-    names = {id(variable) for _, variable, _ in canonical_entries(model)}
-    for path, variable, _ in native_entries(model):
-        if id(variable) not in names:
-            raise UserError(
-                f"model: weight {path!r} belongs to a layer whose weights have no counterpart in other "
-                "frameworks; write `initializer: model` and variants of TensorFlow alone, or use "
-                f"{', '.join(_KINDS)}"
-            )
-    return model
 
 
 def dropout_off(model: keras.Layer) -> bool:

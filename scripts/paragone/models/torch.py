@@ -8,7 +8,7 @@ to logits. Layers are registered in forward order, which `canonical_entries` rel
 import math
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,9 +22,20 @@ from torch.nn.parameter import is_lazy
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.run_spec import MODEL, Initializer
+from paragone.config.run_spec import MODEL, Workload
 from paragone.models.start import damaged, unwrapped
-from paragone.models.weights import BUFFER, FROZEN, Weights
+from paragone.models.weights import (
+    BUFFER,
+    FROZEN,
+    Entry,
+    Layer,
+    Layout,
+    View,
+    Weights,
+    as_it_is,
+    canonical_arrays,
+    native_arrays,
+)
 
 
 class FlattenChannelsLast(nn.Module):
@@ -55,38 +66,70 @@ class Residual(nn.Linear):
         super().__init__(inputs, outputs, bias=False)
 
 
-Layout = tuple[str, dict[str, tuple[str, tuple[int, ...]]]]
+Parts = dict[str, tuple[str, View]]
 
 
-def _layout(module: nn.Module) -> Layout | None:
-    """Return a layer's canonical kind, and attribute and axes of each part; None for one without weights."""
-    match module:
-        case nn.Conv2d() if module.groups > 1:
-            return "depthwise_conv2d", {"kernel": ("weight", (2, 3, 0, 1)), "bias": ("bias", (0,))}
-        case nn.Conv2d():
-            return "conv2d", {"kernel": ("weight", (2, 3, 1, 0)), "bias": ("bias", (0,))}
-        case nn.Conv1d():
-            return "conv1d", {"kernel": ("weight", (2, 1, 0)), "bias": ("bias", (0,))}
+def _kernel(array: np.ndarray) -> np.ndarray:
+    """View (outputs, inputs, ...) as (..., inputs, outputs); of a transposed one, both are exchanged."""
+    return array.transpose(*range(2, array.ndim), 1, 0)
+
+
+def _depthwise(channels: int, array: np.ndarray) -> np.ndarray:
+    """View (channels x multiplier, 1, ...) as (..., channels, multiplier)."""
+    split = array.reshape(channels, -1, *array.shape[2:])
+    return split.transpose(*range(2, split.ndim), 0, 1)
+
+
+matrix: View = np.transpose
+_CELL = {
+    "kernel": "weight_ih",
+    "recurrent_kernel": "weight_hh",
+    "bias": "bias_ih",
+    "recurrent_bias": "bias_hh",
+}
+_AFFINE: Parts = {"gamma": ("weight", as_it_is), "beta": ("bias", as_it_is)}
+_STATISTICS: Parts = {
+    "moving_mean": ("running_mean", as_it_is),
+    "moving_variance": ("running_var", as_it_is),
+}
+
+
+def _kinds(layer: nn.Module) -> Iterator[tuple[str, str, Parts]]:
+    """Yield what distinguishes a layer within a module, its kind, and attribute and view of each part."""
+    bias: Parts = {"bias": ("bias", as_it_is)}
+    match layer:
+        case nn.modules.conv._ConvNd() if not (layer.transposed and layer.groups > 1):
+            kind, view = f"conv{len(layer.kernel_size)}d" + "_transpose" * layer.transposed, _kernel
+            if layer.groups == layer.in_channels > 1:
+                kind, view = f"depthwise_{kind}", partial(_depthwise, layer.groups)
+            yield "", kind, {"kernel": ("weight", view), **bias}
         case Residual():
-            return "residual_dense", {"kernel": ("weight", (1, 0))}
+            yield "", "residual_dense", {"kernel": ("weight", matrix)}
         case nn.Linear():
-            return "dense", {"kernel": ("weight", (1, 0)), "bias": ("bias", (0,))}
+            yield "", "dense", {"kernel": ("weight", matrix), **bias}
         case nn.Embedding():
-            return "embedding", {"embeddings": ("weight", (0, 1))}
-        case nn.BatchNorm2d():
-            return "batch_norm", {
-                "gamma": ("weight", (0,)),
-                "beta": ("bias", (0,)),
-                "moving_mean": ("running_mean", (0,)),
-                "moving_variance": ("running_var", (0,)),
-            }
-        case nn.LayerNorm() if len(module.normalized_shape) == 1:
-            return "layer_norm", {"gamma": ("weight", (0,)), "beta": ("bias", (0,))}
-    return None
+            yield "", "embedding", {"embeddings": ("weight", as_it_is)}
+        case nn.modules.batchnorm._BatchNorm():
+            yield "", "batch_norm", _AFFINE | _STATISTICS
+        case nn.LayerNorm() if len(layer.normalized_shape) == 1:
+            yield "", "layer_norm", _AFFINE
+        case nn.GroupNorm() | nn.modules.instancenorm._InstanceNorm():
+            yield "", "group_norm", _AFFINE
+        case nn.RMSNorm() if len(layer.normalized_shape) == 1:
+            yield "", "rms_norm", {"gamma": ("weight", as_it_is)}
+        case nn.RNNBase() | nn.RNNCellBase():
+            kind = re.sub("cell|_.*", "", getattr(layer, "mode", type(layer).__name__).lower())
+            of_cells = getattr(layer, "_all_weights", [["weight_ih"]])
+            for suffix in (names[0].removeprefix("weight_ih") for names in of_cells):
+                yield (
+                    suffix.removeprefix("_l0"),
+                    kind,
+                    {part: (f"{attribute}{suffix}", matrix) for part, attribute in _CELL.items()},
+                )
 
 
-def require_names(module: nn.Module, initializer: Initializer) -> nn.Module:
-    """Return the module. Raises `UserError` if a weight lacks a canonical name that the initializer needs."""
+def require_arrays(module: nn.Module) -> nn.Module:
+    """Return the module. Raises `UserError` if a weight has no shape, or is complex."""
     for path, weight in module.named_parameters():
         if is_lazy(weight):
             raise UserError(
@@ -97,17 +140,6 @@ def require_names(module: nn.Module, initializer: Initializer) -> nn.Module:
             raise UserError(
                 f"model: weight {path!r} is complex, and weights are real; keep a real one whose last axis "
                 "has both parts, and take torch.view_as_complex of it in `forward`"
-            )
-    if initializer == MODEL:
-        return module
-    names = {id(tensor) for _, tensor, _ in canonical_entries(module)}
-    for path, weight in module.named_parameters():
-        if id(weight) not in names:
-            layer = type(module.get_submodule(path.rpartition(".")[0])).__name__
-            raise UserError(
-                f"model: weight {path!r} belongs to {layer}, whose weights have no counterpart in other "
-                "frameworks; write `initializer: model` and variants of PyTorch alone, or use Linear, "
-                "Conv1d, Conv2d, Embedding, BatchNorm2d and LayerNorm"
             )
     return module
 
@@ -136,12 +168,14 @@ def dropout_off(module: nn.Module) -> bool:
     return was_on
 
 
-Entries = Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]
+Entries = Iterable[Entry]
 
 
-def entries_by(initializer: Initializer) -> Callable[[nn.Module], Entries]:
-    """Return what yields the arrays of a module by the names that an initializer asks for."""
-    return native_entries if initializer == MODEL else canonical_entries
+def entries_by(workload: Workload) -> Callable[[nn.Module], Entries]:
+    """Return what yields the arrays of a module by the names that a workload's initializer asks for."""
+    if workload.initializer == MODEL:
+        return native_entries
+    return partial(canonical_entries, pairs=workload.pairs)
 
 
 def native_entries(module: nn.Module) -> Entries:
@@ -150,23 +184,40 @@ def native_entries(module: nn.Module) -> Entries:
     Buffers of whole numbers, such as counters, are left out.
     """
     for name, weight in module.named_parameters():
-        yield name + ("" if weight.requires_grad else FROZEN), weight, tuple(range(weight.dim()))
+        role = "" if weight.requires_grad else FROZEN
+        yield name + role, weight, Layout(name, tuple(weight.shape))
     for name, buffer in module.named_buffers():
         if buffer.is_floating_point():
-            yield name + BUFFER, buffer, tuple(range(buffer.dim()))
+            yield name + BUFFER, buffer, Layout(name, tuple(buffer.shape))
 
 
-def canonical_entries(module: nn.Module) -> Entries:
-    """Yield canonical name, tensor and permutation to canonical axes of each weight, in forward order."""
-    weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
-    before: set[int] = set()  # a weight that several layers share is that of the first
-    for index, (child, (kind, parts)) in enumerate(weighted):
-        for part, (attribute, axes) in parts.items():
-            tensor = getattr(child, attribute)
-            if tensor is not None and id(tensor) not in before:
-                before.add(id(tensor))
-                is_frozen = isinstance(tensor, nn.Parameter) and not tensor.requires_grad
-                yield f"{index}.{kind}.{part}{FROZEN * is_frozen}", tensor, axes
+def canonical_entries(module: nn.Module, pairs: Mapping[str, str] = {}) -> Entries:
+    """Return canonical name, tensor and layout of each weight, in forward order.
+
+    `pairs`: names of other frameworks, and of this one, of what they do not find by order. A second bias of a
+    recurrent layer that is frozen at 0 is none. Raises `UserError` for a pair that is not in the module.
+    """
+    left = {name: name for name in pairs.values()}
+    entries = [*canonical_arrays(_layers(module), native_entries(module), left)]
+    if left:
+        raise UserError(
+            f"model.pairs: the model of PyTorch has no layer or free parameter {min(left)!r}; write one of "
+            f"{', '.join(dict.fromkeys(layout.path for _, _, layout in entries))}"
+        )
+    return [
+        (name, tensor, layout)
+        for name, tensor, layout in entries
+        if not name.endswith(f".recurrent_bias{FROZEN}") or tensor.any()
+    ]
+
+
+def _layers(module: nn.Module) -> Iterator[Layer]:
+    for path, layer in module.named_modules():
+        for suffix, kind, parts in _kinds(layer):
+            tensors = {
+                part: (getattr(layer, name, None), view) for part, (name, view) in parts.items()
+            }
+            yield Layer(path + suffix, kind, tensors)
 
 
 def export(
@@ -175,8 +226,8 @@ def export(
     """Return canonical arrays of `read(tensor)` for every weight, e.g. its gradient; leaves out None."""
     return {
         # A copy, which must not change when training continues.
-        name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
-        for name, tensor, axes in entries
+        name: layout.canonical(value.detach().cpu().numpy())
+        for name, tensor, layout in entries
         if (value := read(tensor)) is not None
     }
 
@@ -188,9 +239,8 @@ def load_weights(
     shard_like: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda full, like: full,
 ) -> None:
     """Copy arrays into the tensors of entries; `shard_like`: see `Torch.shard_like`."""
-    for name, tensor, axes in entries:
-        inverse = sorted(range(len(axes)), key=axes.__getitem__)
-        tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
+    for tensor, values in native_arrays(entries, weights):
+        tensor.copy_(shard_like(torch.from_numpy(values), tensor))
 
 
 # What programs save beside a state dict: the arguments of their call, and NumPy's numbers.

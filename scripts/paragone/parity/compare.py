@@ -9,6 +9,7 @@ batch norm is only noise) are relative to a share, `FLOORS`, of the norm of all 
 import math
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,11 @@ LIKELY = {
     "resumed": "a state that checkpoints do not hold",
     "dropout": "the rate or the place of dropout",
 }
+LISTED = 8  # arrays without a counterpart, in a reason
+SECOND_BIAS = (
+    "; recurrent layers of PyTorch have two biases, and training both is another update than of their sum: "
+    "write `bias=False`, or freeze the second at zero, `lstm.bias_hh_l0.requires_grad_(False).zero_()`"
+)
 FLOORS = {"float64": 1e-3, "float32": 1e-2}
 
 
@@ -73,8 +79,9 @@ class Observation:
     `training`, `evaluation`: rows of loss and score, one an epoch; with dropout a last one, in which the
     model with dropout evaluated the last weights. `counted`: whether the score is a share of examples.
     `resumed`: how far the run deviates that was resumed at its last epoch. `notices`: what is legal and odd
-    in the model. `keeps_unbiased`: see `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`,
-    the first losses again, as the training loop seeds its epochs.
+    in the model. `path`: the framework's names of layers and free parameters, by name. `keeps_unbiased`: see
+    `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the first losses again, as the
+    training loop seeds its epochs.
 
     Of the reference alone: `initial` weights; the `unbiased` variances for the biased ones in `weights`, and
     the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision; `flop`,
@@ -93,6 +100,7 @@ class Observation:
     resumed: float = 0.0
     keeps_unbiased: bool = False
     notices: list[str] = field(default_factory=list)
+    paths: Weights = field(default_factory=dict)
     initial: Weights = field(default_factory=dict)
     unbiased: Weights = field(default_factory=dict)
     evaluation_unbiased: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
@@ -129,6 +137,8 @@ def compare(
     for name in sorted({*observed.gradients} ^ {*reference.gradients}):
         if f"{name}{FROZEN}" in observed.weights.keys() | reference.weights.keys():
             return ParityVerdict(False, f"{name} is frozen in one framework and trained in another")
+    if reason := _unpaired(observed, reference):
+        return ParityVerdict(False, reason)
     if observed.parameters != reference.parameters:
         reason = f"{observed.parameters} trainable parameters, {reference.parameters} expected"
         return ParityVerdict(False, reason)
@@ -137,6 +147,31 @@ def compare(
         explained = f"{verdict.reason}; likely {_likely(verdict)}"
         verdict = msgspec.structs.replace(verdict, reason=explained)
     return msgspec.structs.replace(verdict, notices=observed.notices)
+
+
+def _unpaired(observed: Observation, reference: Observation) -> str:
+    """Return what arrays have no counterpart of their name and shape, side by side; empty if all have."""
+    sides = _beyond(observed, reference), _beyond(reference, observed)
+    rows = [f"{here} against {there}" for here, there in zip_longest(*sides, fillvalue="none")]
+    if not rows:
+        return ""
+    more = f"; {len(rows) - LISTED} more" * (len(rows) > LISTED)
+    has_two = any("recurrent_bias" in row for row in rows)
+    return (
+        f"arrays without a counterpart, here against PyTorch: {'; '.join(rows[:LISTED])}{more}; create "
+        "layers in the order in which they are applied, name free parameters alike, or write which belong "
+        f"together, `pairs: {{theirs: ours}}` of the workload's `model`{SECOND_BIAS * has_two}"
+    )
+
+
+def _beyond(this: Observation, other: Observation) -> list[str]:
+    """Return own name, kind, part and shape of each array that the other has not, or in another shape."""
+    rows = []
+    for name, values in this.weights.items():
+        if name not in other.weights or other.weights[name].shape != values.shape:
+            layer, *part = name.rsplit(".", 2)
+            rows.append(" ".join([str(this.paths.get(name, layer)), *part, str(values.shape)]))
+    return rows
 
 
 def _likely(verdict: ParityVerdict) -> str:

@@ -70,6 +70,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         **{f"gradients/{name}": values for name, values in probe.gradients.items()},
         **{f"initial/{name}": values for name, values in start.items()},
         **{f"weights/{name}": values for name, values in (weights | biased_variances).items()},
+        **{f"paths/{name}": np.array(layout.path) for name, _, layout in engine.entries()},
         **{f"unbiased/{name}": weights[name] for name in biased_variances},
     }
     if has_dropout:

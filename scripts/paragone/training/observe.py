@@ -223,6 +223,7 @@ class _Subject:
             ),
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
             **{f"weights/{name}": values for name, values in moved.items()},
+            **{f"paths/{name}": np.array(layout.path) for name, _, layout in engine.entries()},
         }
 
     def dropped(self, arrays: Weights, plain: "_Subject") -> Weights:
