@@ -1,5 +1,6 @@
 """Published numbers: their files, the runs that they are compared with, and every verdict by hand."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +28,10 @@ from paragone.analysis.prediction import (
     INCONCLUSIVE,
     NOT_COMPARABLE,
     Claim,
+    Judgement,
 )
 from paragone.analysis.verdicts import PublishedRun
+from paragone.config.schema import Margin
 
 CONV, CNN, MIRRORED = "tpu_fashion_conv", "xla_fashion_cnn", "mirrored_mobilenet"
 SIZES = "batch_size_throughput"
@@ -94,6 +97,25 @@ def test_near_zero_error_a_margin_is_a_share_of_the_error(metric, theirs, ours):
     found = judge(row, of(CONV)[1], made)
     assert found.verdict == DIFFERS
     assert not found.judgement.is_equal
+
+
+@pytest.mark.parametrize(
+    ("metric", "theirs", "ours", "guessed", "margin"),
+    [
+        ("test_perplexity", 6.55, 6.65, 27.4, 6.55 * 0.05 * math.log(27.4 / 6.55)),
+        ("test_perplexity", 1.02, 1.03, 27.4, 1.02 * 0.2 * math.log(1.02)),
+        ("test_r2", 0.6, 0.7, 0.0, 0.05 * 1),
+        ("test_r2", 0.96, 0.98, 0.0, 0.2 * 0.02),
+        ("test_mae", 3.0, 4.0, 10.0, 0.05 * 6),
+        ("test_mae", 0.3, 0.4, 10.0, 0.2 * 0.3),
+    ],
+)
+def test_margins_of_other_metrics_are_those_of_the_lesser_error(
+    metric, theirs, ours, guessed, margin
+):
+    number = Judgement(Claim(theirs, metric=metric), center=ours)
+    found = verdicts.with_margin(number, guessed, Margin(share=0.05, error=0.2))
+    assert found.claim.margin == pytest.approx(margin)
 
 
 def test_a_final_number_is_shown_with_the_interval_that_judges_it():

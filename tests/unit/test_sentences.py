@@ -220,8 +220,8 @@ def test_published_runs_are_counted_once_and_those_that_differ_say_where():
     runs = [published("1 GPU", "holds"), published("8 TPU cores", "differs", "differs", "holds")]
     part = on_published(*runs, rows=rows_of("2 GPUs", "test_accuracy", "not comparable"))
     assert part.answers[0].text == (
-        "2 published runs can be compared: 1 holds and 1 differs. Adjusted for how many they are, 1 of them "
-        "still differs."
+        "2 published runs can be compared: 1 holds and 1 differs. Adjusted for the number of runs, 1 still "
+        "differs."
     )
     assert [(run.system, run.verdict) for run in part.published] == [
         ("8 TPU cores", "differs"),
@@ -236,6 +236,26 @@ def test_published_runs_are_counted_once_and_those_that_differ_say_where():
     row = part.published[0].numbers[1]
     assert (row.value, row.ranges) == (0.8848, [pytest.approx((0.79, 0.83))])
     assert "| 8 TPU cores (Which?) " in reported.to_text([part], "a machine")
+
+
+def test_runs_that_no_number_could_decide_and_runs_that_differ_by_chance_are_said_to_be_such():
+    runs = [published(f"{place} GPU", "inconclusive") for place in range(59)]
+    part = on_published(*runs, published("8 TPU cores", "differs"))  # p = 0.001
+    assert part.answers[0].text == (
+        "60 published runs can be compared: none holds, 59 are inconclusive and 1 differs. Adjusted for the "
+        "number of runs, none still differs. Inconclusive: our runs vary by more than the margin, so that no "
+        "number could hold."
+    )
+    assert part.published[0].judged == "differs; not if all runs are adjusted for each other"
+
+
+def test_what_varies_more_than_ours_stands_beside_what_differs():
+    varied = ("8 published runs", "test_loss", 2.04)
+    (row,) = on_published(published("1 GPU", "differs", varied=varied)).published
+    assert row.differing == (
+        "Published test accuracy is above what another run of this program gives. The 8 published runs vary "
+        "2.0 times as much as ours in test loss, so that a replicate may differ."
+    )
 
 
 def test_an_explained_run_a_sample_and_a_count_have_their_sentences():

@@ -378,17 +378,19 @@ def published(runs: Sequence[PublishedRun]) -> str:
         if verdicts[name] or name == prediction.HOLDS
     ]
     texts = [f"{counted(verdicts.total(), 'published run')} can be compared: {joined(counts)}."]
-    if verdicts[prediction.INCONCLUSIVE]:
-        texts.append("Inconclusive: our runs vary so much that no number could hold.")
     if verdicts.total() > 1 and verdicts[prediction.DIFFERS]:
         still = sum(run.count == 1 for run in still_differing(runs))
         verb = JUDGED[prediction.DIFFERS][still > 1]
-        texts.append(f"Adjusted for how many they are, {still or 'none'} of them still {verb}.")
+        texts.append(f"Adjusted for the number of runs, {still or 'none'} still {verb}.")
     if explained := sum(run.explanation is not None for run in runs if run.count == 1):
         texts.append(f"{explained} of them would not differ under another protocol.")
     for run in runs:
         if run.count > 1:
             texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
+    if verdicts[prediction.INCONCLUSIVE]:
+        texts.append(
+            "Inconclusive: our runs vary by more than the margin, so that no number could hold."
+        )
     return " ".join(texts)
 
 
