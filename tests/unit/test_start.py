@@ -34,7 +34,7 @@ def model(*_: object) -> nn.Module:
 
 def begun(file: Path, monkeypatch: pytest.MonkeyPatch) -> tuple:
     """An engine whose model has begun from the file, its specification, and the notices."""
-    monkeypatch.setitem(eager.MODELS, "fashion-cnn", model)
+    monkeypatch.setitem(eager.models.MODELS, "fashion-cnn", model)
     spec, start = make_spec("fashion-cnn", "torch", global_batch=16), Start(str(file), sha256(file))
     spec = replace(spec, workload=replace(spec.workload, initializer=MODEL, start=start))
     (engine := eager.Torch()).build(spec, DATASET, 1)

@@ -38,7 +38,7 @@ class Broken(nn.Module):
 
 def test_a_graph_that_breaks_is_an_error(monkeypatch):
     """A part that ran eager in silence would be timed as compiled."""
-    monkeypatch.setitem(eager.MODELS, "fashion-conv", lambda shape, classes: Broken())
+    monkeypatch.setitem(eager.models.MODELS, "fashion-conv", lambda shape, classes: Broken())
     spec = make_spec("fashion-conv", "torch-compile", 1, global_batch=4, steps_per_epoch=1)
     dataset, engine = make_images(), TorchCompile()
     engine.build(spec, dataset, 1)

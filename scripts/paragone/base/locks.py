@@ -1,8 +1,7 @@
 """A lock that names its holder and that the kernel releases however its process ends.
 
-Standard library only, because the Snakefile takes such a lock at parse time, in environments without
-`filelock`. That library also falls back to marker files on file systems without locks, and a killed process
-leaves those behind; here their lack is an error.
+The library `filelock` falls back to marker files on file systems without locks, and a killed process leaves
+those behind; here their lack is an error.
 """
 
 import fcntl

@@ -119,8 +119,7 @@ def probe(config: Config, workload: str, backend: str, replicas: int = 1) -> Spe
     """The short run that the parity gate compares; `reference` is a backend too.
 
     Its learning rate changes within it where that of the workload changes. In double precision unless the
-    backend's `parity` says otherwise: what remains of a deviation is then a difference of method, not of
-    rounding.
+    backend's `parity` says otherwise.
     """
     config = replace(config, backends=with_reference(config.backends))
     cell = MatrixRow(

@@ -3,7 +3,6 @@
 Every backend is fed the same bytes in the same order, without a framework's loader. Random shifts and flips
 of images are drawn once for all of them. The shifts are those of Keras' `ImageDataGenerator` with
 `width_shift_range` and `height_shift_range`: linear between pixels, and the edge is repeated outside.
-Gathering rows, then columns, of a whole batch is several times faster than a transform per image.
 """
 
 from collections.abc import Iterator

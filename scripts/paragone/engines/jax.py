@@ -27,23 +27,7 @@ from paragone.data.batches import Shard
 from paragone.engines import Probe, Reports, kept_programs
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model, signature_of
-from paragone.models.jax import (
-    MODELS,
-    Embedding,
-    Entries,
-    MaxPool,
-    Squares,
-    call_options,
-    compute_in,
-    computing,
-    dropout_off,
-    entries_by,
-    is_floating,
-    is_random,
-    is_trained,
-    read_start,
-    trainee,
-)
+from paragone.models import jax as models
 from paragone.models.weights import Weights, decayed, native_arrays
 from paragone.tasks import jax as tasks
 
@@ -83,22 +67,22 @@ class Jax(Reports):
         self._workload = spec.workload
         initializer, name = spec.workload.initializer, spec.workload.model_name
         with jax.enable_x64(False):  # the same initial values in every precision
-            model = create_model(MODELS, spec, dataset, rngs=nnx.Rngs(spec.seed))
-            self._model = trainee(model, name, initializer)
-        self.ignores_seed = "rngs" not in signature_of(MODELS[name]).parameters
+            model = create_model(models.MODELS, spec, dataset, rngs=nnx.Rngs(spec.seed))
+            self._model = models.trainee(model, name, initializer)
+        self.ignores_seed = "rngs" not in signature_of(models.MODELS[name]).parameters
         for _, module in [*nnx.iter_graph(self._model)]:
-            if isinstance(module, Embedding):
+            if isinstance(module, models.Embedding):
                 module.counts = spec.workload.updates_seen_words
-            if isinstance(module, MaxPool):
+            if isinstance(module, models.MaxPool):
                 module.compares = bool(spec.tuned("compared_pools"))
-        compute_in(computing(self._model), spec.precision)
+        models.compute_in(models.computing(self._model), spec.precision)
         self._set_graphs()
         _, params, squares, self._streams, statistics = nnx.split(
-            self._model, is_trained, Squares, is_random, ...
+            self._model, models.is_trained, models.Squares, models.is_random, ...
         )
         self._optimizer = create_optimizer(spec.workload.optimizer, self._decayed(params))
         params, squares, statistics = jax.tree.map(
-            lambda array: jnp.asarray(array, self._dtype if is_floating(array) else None),
+            lambda array: jnp.asarray(array, self._dtype if models.is_floating(array) else None),
             (params, squares, statistics),
         )
         nnx.update(self._model, params, squares, statistics)
@@ -156,7 +140,7 @@ class Jax(Reports):
                 for v in (scale.mean, scale.std)
             )
             inputs = (inputs - mean) / std
-        return model, model(inputs, **call_options(model, trains, key))
+        return model, model(inputs, **models.call_options(model, trains, key))
 
     def _as_logits(self, outputs: jax.Array) -> jax.Array:
         logits = outputs.astype(self._dtype)
@@ -351,7 +335,7 @@ class Jax(Reports):
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
             return jax.nn.softmax(self._tested(state, squares, inputs))
 
-        probabilities = compute(self.snapshot(), nnx.state(self._model, Squares), inputs)
+        probabilities = compute(self.snapshot(), nnx.state(self._model, models.Squares), inputs)
         return np.asarray(probabilities, np.float32)
 
     def probe(self, batch: tuple) -> Probe:
@@ -367,7 +351,7 @@ class Jax(Reports):
         by_name = {
             name: layout.canonical(variable[...])
             for name, variable, layout in self.entries()
-            if is_trained((), variable)
+            if models.is_trained((), variable)
         }
         return Probe(np.asarray(logits), float(loss), by_name)
 
@@ -378,12 +362,12 @@ class Jax(Reports):
         return self._returned if outputs is None else np.asarray(outputs)
 
     def dropout_off(self) -> bool:
-        was_on = dropout_off(self._model)
+        was_on = models.dropout_off(self._model)
         self._set_graphs()
         return was_on
 
-    def entries(self) -> Entries:
-        return entries_by(self._workload)(self._model)
+    def entries(self) -> models.Entries:
+        return models.entries_by(self._workload)(self._model)
 
     def weights(self) -> Weights:
         state = self.snapshot()
@@ -391,12 +375,14 @@ class Jax(Reports):
         return {name: layout.canonical(variable[...]) for name, variable, layout in self.entries()}
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return read_start(path, names)
+        return models.read_start(path, names)
 
     def set_weights(self, weights: Weights) -> None:
         for variable, values in native_arrays(self.entries(), weights):
             variable.set_value(jnp.asarray(values, self._dtype))
-        params, _, _, statistics = nnx.state(self._model, is_trained, Squares, is_random, ...)
+        params, _, _, statistics = nnx.state(
+            self._model, models.is_trained, models.Squares, models.is_random, ...
+        )
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 
     def updates(self) -> int:

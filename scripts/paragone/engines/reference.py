@@ -27,16 +27,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.engines import Probe, Reports
 from paragone.models import create_model
-from paragone.models.torch import (
-    MODELS,
-    Entries,
-    dropout_off,
-    entries_by,
-    export,
-    load_weights,
-    read_start,
-    require_arrays,
-)
+from paragone.models import torch as models
 from paragone.models.weights import Weights
 from paragone.tasks import reference as tasks
 
@@ -57,7 +48,8 @@ class Reference(Reports):
         self.shard = WHOLE
         self.of_first = spec.backend.strategy == "first"
         torch.manual_seed(spec.seed)
-        self.model = require_arrays(create_model(MODELS, spec, dataset)).to(self.dtype)
+        model = create_model(models.MODELS, spec, dataset)
+        self.model = models.require_arrays(model).to(self.dtype)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
         self.unused: set[Tensor] = set()  # weights on which no output of the last pass depends
         self.rule = RULES[spec.workload.optimizer_name]
@@ -220,27 +212,27 @@ class Reference(Reports):
     def probe(self, batch: tuple) -> Probe:
         logits, summands, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.learned, gradients, strict=True))
-        by_name = export(self.entries(), by_parameter.get)
+        by_name = models.export(self.entries(), by_parameter.get)
         return Probe(logits.numpy(), _metrics(summands).loss, by_name)
 
     def weights(self) -> Weights:
-        return export(self.entries())
+        return models.export(self.entries())
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return read_start(path, self.model)
+        return models.read_start(path, self.model)
 
-    def entries(self) -> Entries:
-        return entries_by(self.workload)(self.model)
+    def entries(self) -> models.Entries:
+        return models.entries_by(self.workload)(self.model)
 
     def dropout_off(self) -> bool:
-        return dropout_off(self.model)
+        return models.dropout_off(self.model)
 
     def biased_variances(self) -> Weights:
         """Return running variances of batch norm divided by the number of values, named as in `weights`."""
         return {name: variance.numpy() for name, variance in self.biased.items()}
 
     def set_weights(self, weights: Weights) -> None:
-        load_weights(self.entries(), weights)
+        models.load_weights(self.entries(), weights)
         self.biased = {name: norm.running_var.clone() for _, name, norm in self.norms}
 
 
@@ -329,7 +321,7 @@ def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:
     shape = dataset.train_inputs.shape[1:]
     try:
         with torch.device("meta"):
-            model = create_model(MODELS, spec, dataset)
+            model = create_model(models.MODELS, spec, dataset)
         return count_flop(model, shape, word_indices=spec.workload.input is None)
     except Exception:
         return None

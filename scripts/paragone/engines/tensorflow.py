@@ -26,15 +26,7 @@ from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, Reports
 from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
-from paragone.models.tensorflow import (
-    MODELS,
-    Entries,
-    buffers_of,
-    dropout_off,
-    entries_by,
-    read_start,
-    set_seed,
-)
+from paragone.models import tensorflow as models
 from paragone.models.weights import Weights, native_arrays
 from paragone.tasks import tensorflow as tasks
 
@@ -145,7 +137,7 @@ class TensorFlow(Reports):
 
     def _create_model(self, spec: Spec, dataset: Dataset) -> None:
         """Create the model and its arrays. Raises `UserError` for another object than a new model."""
-        model, inputs = create_model(MODELS, spec, dataset), dataset.train_inputs
+        model, inputs = create_model(models.MODELS, spec, dataset), dataset.train_inputs
         where = f"model {spec.workload.model_name}: its function returns"
         if not isinstance(model, keras.Layer):
             raise UserError(f"{where} a {type(model).__name__}; return a Keras model")
@@ -255,7 +247,8 @@ class TensorFlow(Reports):
         """
 
         def of_replica() -> tf.Tensor:
-            return tf.concat([tf.reshape(b.value, [-1]) for b in buffers_of(self._model)], axis=0)
+            buffers = models.buffers_of(self._model)
+            return tf.concat([tf.reshape(buffer.value, [-1]) for buffer in buffers], axis=0)
 
         statistics = self._strategy.run(of_replica)
         return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, statistics, axis=None)
@@ -300,7 +293,7 @@ class TensorFlow(Reports):
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        set_seed(self._model, seed)
+        models.set_seed(self._model, seed)
         self._rates.assign(learning_rates)
         self._optimizer.learning_rate.assign(learning_rates[0])
         metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
@@ -313,11 +306,10 @@ class TensorFlow(Reports):
         Keras reads and saves only those of a worker's first replica. Without this, each replica would
         evaluate with its own, and a resumed run would start from other ones than it stopped with.
         """
-        if statistics := buffers_of(self._model):
+        if statistics := models.buffers_of(self._model):
             sizes = [int(tf.size(variable)) for variable in statistics]
-            for variable, mean in zip(
-                statistics, tf.split(self._mean_statistics(), sizes), strict=True
-            ):
+            means = tf.split(self._mean_statistics(), sizes)
+            for variable, mean in zip(statistics, means, strict=True):
                 variable.assign(tf.reshape(mean, variable.shape))
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
@@ -350,16 +342,16 @@ class TensorFlow(Reports):
         return outputs.numpy() if tf.is_tensor(outputs) else outputs
 
     def dropout_off(self) -> bool:
-        return dropout_off(self._model)
+        return models.dropout_off(self._model)
 
-    def entries(self) -> Entries:
-        return entries_by(self._workload)(self._model)
+    def entries(self) -> models.Entries:
+        return models.entries_by(self._workload)(self._model)
 
     def weights(self) -> Weights:
         return {name: layout.canonical(array.numpy()) for name, array, layout in self.entries()}
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return read_start(path, self._model)
+        return models.read_start(path, self._model)
 
     def set_weights(self, weights: Weights) -> None:
         for variable, values in native_arrays(self.entries(), weights):

@@ -21,16 +21,7 @@ from paragone.data.random_streams import framework_seed
 from paragone.engines import Probe, Reports
 from paragone.engines.torch_optimizers import create_optimizer, load_state, step
 from paragone.models import create_model
-from paragone.models.torch import (
-    MODELS,
-    Entries,
-    dropout_off,
-    entries_by,
-    export,
-    load_weights,
-    read_start,
-    require_arrays,
-)
+from paragone.models import torch as models
 from paragone.models.weights import Weights
 from paragone.tasks import torch as tasks
 
@@ -61,7 +52,7 @@ class Torch(Reports):
                 torch.tensor(v, dtype=self.dtype, device=self.device) if isinstance(v, tuple) else v
                 for v in (scale.mean, scale.std)
             )
-        self.model = self.place(require_arrays(create_model(MODELS, spec, dataset)))
+        self.model = self.place(models.require_arrays(create_model(models.MODELS, spec, dataset)))
         self.ignores_seed = torch.initial_seed() != spec.seed  # as the function has set its own
         for layer in self.model.modules():
             layer._non_persistent_buffers_set.clear()  # a snapshot has what state dicts leave out
@@ -279,7 +270,7 @@ class Torch(Reports):
         logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.end_of_step()
-        gradients = export(self.entries(), self._gradient)
+        gradients = models.export(self.entries(), self._gradient)
         unbiased = self.keeps_unbiased_variances
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
@@ -318,24 +309,24 @@ class Torch(Reports):
                 buffer.copy_(values)
 
     def dropout_off(self) -> bool:
-        return dropout_off(self.model)
+        return models.dropout_off(self.model)
 
     # State
 
-    def entries(self) -> Entries:
+    def entries(self) -> models.Entries:
         """Return name, tensor and layout of each array, by the names that the initializer asks for."""
-        return entries_by(self.workload)(self.model)
+        return models.entries_by(self.workload)(self.model)
 
     def weights(self) -> Weights:
         self.end_of_step()
-        return export(self.entries(), self.unshard)
+        return models.export(self.entries(), self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
-        load_weights(self.entries(), weights, self.shard_like)
+        models.load_weights(self.entries(), weights, self.shard_like)
         self.end_of_step()
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return read_start(path, self.model)
+        return models.read_start(path, self.model)
 
     def updates(self) -> int:
         return self._updates

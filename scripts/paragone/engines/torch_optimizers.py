@@ -178,11 +178,9 @@ class AdagradOfKeras(torch.optim.Adagrad):
 
 
 class AdamEpsilonHat(torch.optim.Adam):
-    """Adam of Keras, with epsilon added before the bias correction.
+    """Adam of Keras, with epsilon added before the bias correction: the "epsilon hat" of Kingma & Ba.
 
-    This is the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2). PyTorch adds epsilon after
-    the correction, which is equivalent with epsilon / sqrt(1 - beta_2^t) in step t. The difference shows for
-    weights whose gradients are as small as epsilon.
+    PyTorch adds epsilon after the correction, the same with epsilon / sqrt(1 - beta_2^t) in step t.
     """
 
     def __init__(self, weights: Iterable[nn.Parameter], **options: Any) -> None:

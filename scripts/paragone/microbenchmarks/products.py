@@ -66,8 +66,7 @@ def measure(
     """Return one case of the result (`records.measurements.ProductCase`): an (m, k) @ (k, n) product.
 
     `speed`: FLOP/s of the next smaller product, 0 where there is none; at it, this one must not take more
-    than `LONGEST`. So slow is PyTorch's bfloat16, say, on a processor without instructions for it: a
-    hundredth of its float32, and the slower, the larger the product.
+    than `LONGEST`, as PyTorch's bfloat16 would on a processor without instructions for it.
     `runs`: seconds of each timed run of `calls` products, devices synchronized at both edges. A case
     without numbers has a status and a reason; so has a wrong product.
     """

@@ -281,9 +281,7 @@ def _difference(observed: np.ndarray, reference: np.ndarray) -> np.ndarray:
 def of_metrics(
     observed: np.ndarray, reference: np.ndarray, counted: bool, tie: float = 0.0
 ) -> dict[str, float]:
-    """Return the relative deviations of losses and errors, the absolute ones of accuracies.
-
-    `observed`, `reference`: rows of loss and score.
+    """Return the relative deviations of losses and errors, the absolute ones of accuracies, of such rows.
 
     `tie`: difference of accuracies that is ignored, for examples whose two largest logits are almost equal.
     """

@@ -1,7 +1,6 @@
 """The plan of one call: the runs, measurements, figures and tables that a config asks for, and their files.
 
-Rules ask it for names of files, which begin with the path variable `<results>`, and for the options of
-programs. Standard library only: the Snakefile imports this module at parse time.
+Rules ask it for names of files, which begin with the path variable `<results>`, and for jobs of programs.
 """
 
 import json
