@@ -199,7 +199,6 @@ def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:
 
 
 def _detail(key: str, run: pd.Series) -> str:
-    """Return the text of a label on a key in which the series of a backend differ."""
     value = run[key]
     if pd.isna(value):
         return "no data read"

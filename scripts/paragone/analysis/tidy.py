@@ -161,7 +161,6 @@ def _run_row(
 
 
 def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
-    """Return how the run ended, or that it is invalid, and the rules that it breaks."""
     broken = [violation for violation in violations if violation.run == record.run]
     rules = " ".join(dict.fromkeys(violation.rule for violation in broken)) or None
     status, reason = record.status, record.reason

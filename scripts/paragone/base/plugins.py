@@ -84,7 +84,6 @@ def use(names: list[str], *, drawing: bool = False) -> None:
 
 
 def _modules(package: Path) -> list[Path]:
-    """The Python files of a folder, sorted, without the hidden ones of editors and systems."""
     return sorted(file for file in package.glob("*.py") if not file.name.startswith("."))
 
 

@@ -267,7 +267,6 @@ def named_backend(config: Config, name: str, where: str) -> Backend:
 
 
 def _tuning(config: Config, cell: MatrixRow, where: str) -> Tuned:
-    """The backend's block `tuned` where the row of the matrix asks for it, else nothing."""
     if (cell.tuning or AS_INSTALLED) != TUNED:
         return Tuned()
     tuned = config.backends[str(cell.backend)].tuned
@@ -279,7 +278,6 @@ def _tuning(config: Config, cell: MatrixRow, where: str) -> Tuned:
 
 
 def _with_both_batch_sizes(values: dict[str, Any], replicas: int, where: str) -> dict[str, Any]:
-    """The values with the batch size that is not given, over all replicas or of each."""
     total, per_replica = (values[key] for key in BATCH_SIZES)
     if total and total % replicas:
         raise UserError(

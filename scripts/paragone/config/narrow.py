@@ -47,7 +47,6 @@ def _choose_primary(config: Config) -> None:
 
 
 def _to_frameworks(config: Config) -> list[str]:
-    """Leave out the backends of other frameworks wherever they are named, and what is then without any."""
     experiments, frameworks = config.experiments, " or ".join(config.frameworks)
     absent = {
         name
@@ -84,7 +83,6 @@ def _trained(experiments: dict[str, Experiment]) -> dict[str, None]:
 
 
 def _without(absent: set[str], rows: list[MatrixRow]) -> list[MatrixRow]:
-    """Rows of a matrix without these backends; a row that has no other is left out."""
     kept = [
         replace(row, backend=[name for name in as_list(row.backend) if name not in absent])
         for row in rows

@@ -175,7 +175,6 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
-    """Describe data of a builder or of listed checksums, in the store or in a place that has them."""
     editions, address, urls = block.get("editions"), block.get("address", ""), {}
     name = block.get("builder") or block.get("mirror", dataset)
     if editions is None:
@@ -211,7 +210,6 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _of_user(dataset: str, block: dict) -> dict:
-    """Describe data of the user: at `path`, or made by the form's module without any file."""
     if "path" not in block:
         return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
     files = local_files(block["path"])

@@ -80,7 +80,6 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
 
 
 def _from_files(source: dict, folder: Path, partial: Path) -> tuple[Raw, int | None]:
-    """Write the arrays of real files. Returns their content, and the number of word indices."""
     for file in source["files"]:
         if file["path"] is None or not Path(file["path"]).exists():
             where = file["path"] or f"{file['name']} of {source['dataset']}"

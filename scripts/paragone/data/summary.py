@@ -155,7 +155,6 @@ def summarize(
 
 
 def _counts(labels: np.ndarray, classes: int, several: bool) -> list[int]:
-    """Return how many labels of a split each class has; the number of examples where there are no classes."""
     if several:
         return labels.sum(0).tolist()
     if not classes:
@@ -227,7 +226,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _shared(inputs: dict[str, np.ndarray]) -> Iterator[str]:
-    """Yield a notice on test examples that are training examples, too."""
     train, test = (
         np.fromiter(
             (hash(row.tobytes()) for part in _parts(inputs[split]) for row in part), np.int64

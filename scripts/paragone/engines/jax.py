@@ -258,7 +258,6 @@ class Jax(Reports):
     def _sums(
         self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
     ) -> jax.Array:
-        """Return the sums of losses, weights, scores and counts over `counted` examples, (4,) float32."""
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
         summands = [of(self._workload.task, logits, labels) for of in of_examples]
         weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]
@@ -287,7 +286,6 @@ class Jax(Reports):
         return tuple(jax.make_array_from_process_local_data(split, part) for part in batch)
 
     def _calls(self, batches: Iterable[tuple]) -> Iterator[tuple[tuple, int]]:
-        """Yield what a call trains on, and its steps: batches of one size, stacked, or a single one."""
         batches = iter(batches)
         while some := list(islice(batches, self._several)):
             whole = len(some) == self._several and len(some[0][0]) == len(some[-1][0])

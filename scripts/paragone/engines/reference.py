@@ -159,7 +159,6 @@ class Reference(Reports):
 
     @torch.no_grad()
     def _keep_biased(self, before: Tensors, after: Tensors) -> None:
-        """Update the biased variances by what a pass has added to the unbiased ones of the first replica."""
         for unbiased, name, norm in self.norms:
             kept, values = 1 - norm.momentum, self.values[norm]
             added = after[unbiased] - kept * before[unbiased]
@@ -312,11 +311,9 @@ RULES: dict[str, Callable[..., Tensor]] = plugins.extend(
 def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:
     """Return the FLOP of training on one example, forward and backward. Computes shapes alone.
 
-    None for a model that cannot be computed without values, as one that looks at them.
-
-    They are counted once, as all frameworks do the same work. Only convolutions and matrix products count,
-    as in the peak that they are compared with: a multiplication with its addition is two. The operations
-    that a device runs can differ: XLA may fuse or drop operations, cuDNN may choose Winograd.
+    None for a model that cannot be computed without values, as one that looks at them. Only convolutions and
+    matrix products count, as in the peak that they are compared with: a multiplication with its addition is
+    two. The operations that a device runs can differ: XLA may fuse or drop some, cuDNN may choose Winograd.
     """
     shape = dataset.train_inputs.shape[1:]
     try:

@@ -57,7 +57,6 @@ def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) 
 
 
 def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
-    """Stack batches of one size, of `AT_ONCE` bytes in all, at least one, along a new first axis."""
     for _, group_of_size in groupby(batches, key=lambda batch: len(batch[0])):
         of_one_size = iter(group_of_size)
         for first in of_one_size:

@@ -275,7 +275,6 @@ class Torch(Reports):
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
     def _gradient(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Return the full gradient of a weight that is trained, zeros if the outputs do not depend on it."""
         if not tensor.requires_grad:
             return None
         return self.unshard(torch.zeros_like(tensor) if tensor.grad is None else tensor.grad)

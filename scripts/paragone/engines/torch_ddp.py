@@ -95,7 +95,6 @@ def _join(world: World, device: torch.device) -> None:
 
 
 def _interface_of(address: str) -> str | None:
-    """Return the network interface of this host with an address; None if there is none."""
     for name, entries in psutil.net_if_addrs().items():
         if any(entry.address == address for entry in entries):
             return name

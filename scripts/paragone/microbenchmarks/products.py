@@ -90,7 +90,6 @@ def measure(
 
 
 def _status(failure: Exception) -> str:
-    """The status of a case that failed; raises the error again if it is no result."""
     text = f"{type(failure)} {failure}".lower()
     full = isinstance(failure, MemoryError) or "resourceexhausted" in text
     if full or says_memory_is_full(text):
@@ -113,7 +112,6 @@ def case_of(
 def _time(
     framework: Framework, shape: tuple[int, int, int], precision: str, repeats: int
 ) -> tuple[int, list[float], float]:
-    """Products a run, seconds of each run, and the relative error of the warm-up's product."""
     m, k, n = shape
     random = np.random.default_rng(0)
     host = [random.standard_normal(size, np.float32) for size in ((m, k), (k, n))]
@@ -131,7 +129,6 @@ def _time(
 
 
 def _run(framework: Framework, a: Any, b: Any, calls: int) -> tuple[float, Any]:
-    """Seconds of `calls` products, one after the other, and the last product."""
     start = time.perf_counter()
     for _ in range(calls):
         product = None

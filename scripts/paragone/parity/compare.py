@@ -175,7 +175,6 @@ def _beyond(this: Observation, other: Observation) -> list[str]:
 
 
 def _likely(verdict: ParityVerdict) -> str:
-    """Return what a difference is likely to be, by the first group that deviates; others follow from it."""
     for group, value in verdict.deviations.items():
         if group == "logits" and value is not None and verdict.allowed[group] < value < SMALL:
             return "a constant, such as the epsilon of a norm"

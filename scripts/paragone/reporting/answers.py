@@ -269,7 +269,6 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
 
 
 def _lead(tables: Tables, rows: pd.DataFrame) -> str:
-    """Return the title, with the work, the tuning and the machine where the experiment has several."""
     workload, batch, tuning, machine = rows[_GROUP].iloc[0]
     works = tables.differences[WORK].drop_duplicates()
     parts = [
@@ -281,7 +280,6 @@ def _lead(tables: Tables, rows: pd.DataFrame) -> str:
 
 
 def _picture(tables: Tables, rows: pd.DataFrame) -> Picture | None:
-    """Return the picture of verdicts on one metric; None where no two variants are compared."""
     compared = rows[rows["relation"] != NOT_COMPARED]
     if compared.empty or rows["tuning"].iloc[0] == BOTH:
         return None
@@ -325,7 +323,6 @@ def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
-    """Yield what is open of speeds and times at the same work, and what lacks a speed."""
     timed = rows[rows["metric"].isin([SPEED, END_TO_END])]
     among = [
         pairs[pairs[["first", "second"]].isin(pairwise.contenders(pairs)).all(axis=1)]

@@ -273,7 +273,6 @@ def _color(label: str, job: PageJob) -> str:
 
 
 def _scale(values: Iterable[float | None], log: bool = False) -> Callable[[float], float]:
-    """Return the place of a number in percent, from the least to the greatest of `values`."""
     turn: Callable[[float], float] = math.log if log else float
     finite = [turn(value) for value in values if value is not None and math.isfinite(value)]
     low, high = min(finite), max(finite)
@@ -281,7 +280,6 @@ def _scale(values: Iterable[float | None], log: bool = False) -> Callable[[float
 
 
 def _effects(picture: Picture) -> dict[str, Any]:
-    """Return the places of effects, of none, and of the band in which effects do not matter."""
     margin, none = picture.margin, 1.0 if picture.ratio else 0.0
     edges = (1 / margin if picture.ratio else -margin, margin)
     ends = [end for row in picture.variants for end in (row.effect, row.low, row.high)]
@@ -358,7 +356,6 @@ def read_run(results: Path, run: str) -> dict[str, Any]:
 
 
 def _packed(results: Results, runs: list[dict[str, Any]], template: jinja2.Template) -> str:
-    """Return sections of runs and files as compressed JSON in base64."""
     contents = {"runs.csv": results.table.to_csv(index=False)}
     for section in results.sections:
         for figure in section.figures:

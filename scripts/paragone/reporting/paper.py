@@ -52,7 +52,6 @@ def write(job: PageJob) -> None:
 
 
 def _data(job: PageJob, root: Path) -> dict[str, Any]:
-    """Return what the template reads, and copy the drawings to `root`."""
     results = page.read(job)
     facts = footnotes.facts(results.table, job.preset)
     cited = {folder.resolve().name: folder for folder in job.papers}
@@ -86,7 +85,6 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
 
 
 def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
-    """Return a question with its answers, and the first of its figures and of its tables."""
     texts = [
         run.sentence
         for part in results.answers

@@ -136,7 +136,6 @@ def _verdict(row: Row) -> str:
 
 
 def _why(row: Row) -> str:
-    """Return what a pair lacks for a verdict, or which of two equal variants is ahead."""
     match row["relation"]:
         case "not compared":
             sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
@@ -176,7 +175,6 @@ def _size(row: Row) -> float:
 
 
 def _effect(row: Row) -> str:
-    """Return how the winner of a pair relates to the loser, whose name follows."""
     size, metric = _size(row), pairwise.criterion(row["metric"])
     if metric.saves:
         return f"{100 * (1 - 1 / size):.0f} % below"

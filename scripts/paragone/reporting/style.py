@@ -178,7 +178,6 @@ class Frame(Figure):
         self.set_layout_engine("constrained", rect=rect, **pads)
 
     def _text(self, text: str, size: float, weight: str = "normal", **options: str) -> Text:
-        """Write a text on the left, in as many lines as it takes; it is placed later."""
         width = self.get_figwidth()
         # A line is wrapped by the mean width of the text's characters, with some room for a wider line.
         mean = text_width(text, size, weight) / max(len(text), 1)
@@ -188,7 +187,6 @@ class Frame(Figure):
         return self.text(_MARGIN / width, 1, "\n".join(lines), size=size, weight=weight, **options)
 
     def _legend(self, handles: Sequence[Artist]) -> Legend:
-        """Make a legend of as many columns as fit; it is placed later."""
         room = self.get_figwidth() - 2 * _MARGIN
         for handle in handles:
             handle.set_label(shortened(str(handle.get_label()), room - 0.5, 7))

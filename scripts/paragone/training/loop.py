@@ -294,7 +294,6 @@ def warm_up(worker: Worker) -> FirstSteps | None:
 
 
 def _processes(run: TrainingRun, result: Result) -> list[Process]:
-    """Return the processes of this start; the entry of this process has what it has measured."""
     ranks = [replace(process, first_epoch=result.first_epoch) for process in run.processes]
     rank = run.world.rank
     ranks[rank] = replace(ranks[rank], modes=result.modes, epochs=[*result.activity])

@@ -245,7 +245,6 @@ class _Subject:
 
 
 def _unlearned(probe: Probe, start: Weights) -> Iterator[str]:
-    """Yield notices on parameters that are not trained, and on those that no output depends on."""
     groups = {
         "frozen": {name for name in start if name.endswith(FROZEN)},
         "of no effect on the outputs": {

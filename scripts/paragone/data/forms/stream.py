@@ -53,7 +53,6 @@ def read(source: dict, scratch: Path, store: Path) -> Raw:
 
 
 def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the tokens of a text as indices of their names, and the names, sorted."""
     content = file.read_bytes()
     if kind := kind_of(content[:BYTES]):
         raise UserError(f"{file}: is {kind}")

@@ -242,7 +242,6 @@ class _Reader:
             ) from None
 
     def _chunks(self) -> tuple[str, tuple[int, ...], Any, Callable[[str], Iterator]]:
-        """Return kind, shape, dtype, and a function that reads the chunks of a split."""
         feature = self._features[self._input]
         if isinstance(feature, tfds.features.Image):
             shape, dtype, resize = self._layout(feature)
@@ -261,7 +260,6 @@ class _Reader:
         )
 
     def _layout(self, feature: tfds.features.Image) -> tuple:
-        """Return shape and dtype of images in the arrays, and what resizes one, if anything."""
         size = self._options.get("size")
         height, width, channels = feature.shape
         if size is None and None in (height, width):

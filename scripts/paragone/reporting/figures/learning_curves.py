@@ -56,7 +56,6 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
-    """Yield the medians of the completed runs, then the epochs of those that stopped."""
     name, task = metric.partition("_")[2], series.runs["task"].dropna()
     unit = KINDS[task.iloc[0]].unit if name == "loss" and len(task) else METRICS[name].unit
     shared = {"workload": series.workload, "series": series.label, "backend": series.backend}

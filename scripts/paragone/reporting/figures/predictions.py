@@ -29,7 +29,7 @@ GRID = (
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per image of the completed run with the lowest seed of each series.
 
-    `position` counts row by row; `_image` is (height, width, channels), uint8. Raises `UserError` without images.
+    `position` counts row by row; `_image` is (height, width, channels), uint8.
     """
     paths = {path.parent.name: path for path in inputs.paths("predictions")}
     parts = []

@@ -115,7 +115,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 def _draw_cell(
     axes: Axes, middle: float, half: float, cell: pd.DataFrame, look: dict[str, Any]
 ) -> None:
-    """Draw the runs of a backend at a batch size side by side, and their median across them."""
     color = look["color"]
     median = cell[cell["kind"] == "median"].iloc[0]
     reached = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"

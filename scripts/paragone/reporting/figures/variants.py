@@ -180,7 +180,6 @@ def _draw_ratios(
 
 
 def _absolute(series: pd.DataFrame) -> str:
-    """Return the median speed of a series and its share of the peak in words, empty without a speed."""
     speeds = series[series["metric"] == ABSOLUTE]
     if speeds.empty:
         return ""

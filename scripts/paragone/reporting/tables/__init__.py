@@ -305,7 +305,6 @@ def differences(inputs: Inputs) -> TextTable:
 
 
 def _effect(row: dict[str, Any]) -> str:
-    """Return by how much the first is better, with its interval if it has one."""
     if not row["n"]:
         return "-"
     if not row["ratio"]:
