@@ -107,8 +107,11 @@ class Target(Block, frozen=True, kw_only=True):
         return float(getattr(self, self.metric))
 
     def reached_by(self, value: float | None) -> bool:
-        """Return whether the value of an evaluation reaches the target."""
-        return METRICS[self.metric].reaches(value, self.value)
+        """Return whether the value of an evaluation, None where it is not finite, reaches the target."""
+        if value is None:
+            return False
+        more = METRICS[self.metric].more_is_better
+        return value >= self.value if more else value <= self.value
 
 
 class Evaluation(Block, frozen=True):
@@ -365,13 +368,6 @@ class Spec(Block, frozen=True, dict=True):
         whole, partial = divmod(examples, self.global_batch)
         kept = bool(partial) and self.workload.partial_batch == "keep"
         return self.steps_per_epoch or whole + kept
-
-    def with_batch(self, size: int) -> "Spec":
-        """Return a copy that trains and evaluates on global batches of `size` examples."""
-        share = size // self.replicas
-        return replace(
-            self, global_batch=size, per_replica_batch=share, least_evaluation_batch=size
-        )
 
     def epoch_examples(self, examples: int) -> int:
         """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""

@@ -226,9 +226,6 @@ class _NotInstalled:
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         raise self._reason
 
-    def set_weights(self, weights: Weights) -> None:
-        raise self._reason
-
 
 def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.

@@ -27,12 +27,6 @@ class MetricKind:
     unit: str
     more_is_better: bool
 
-    def reaches(self, value: float | None, target: float) -> bool:
-        """Return whether a value is as good as the target; one that is not finite is not."""
-        if value is None:
-            return False
-        return value >= target if self.more_is_better else value <= target
-
 
 METRICS: dict[str, MetricKind] = {
     "loss": MetricKind("loss", "nats", more_is_better=False),

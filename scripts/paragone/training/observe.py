@@ -77,7 +77,10 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     few = data.few(dataset, examples + limited * size, min(test, size + part))
     return (
         replace(
-            spec.with_batch(size),
+            spec,
+            global_batch=size,
+            per_replica_batch=size // replicas,
+            least_evaluation_batch=size,
             workload=replace(
                 _within(spec.workload, size + part // 2),
                 train_examples=examples if limited else None,
@@ -123,8 +126,8 @@ def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -
 class _Subject:
     """An engine on one thread in the training loop; its files are in a folder.
 
-    `start`: the weights that the loop gave it first. `evaluated`: those of the last evaluation.
-    `has_dropout`: whether `drop_nothing` had an effect.
+    `start`: the initial weights. `evaluated`: those of the last evaluation. `has_dropout`: whether
+    `drop_nothing` had an effect.
     """
 
     def __init__(
@@ -137,7 +140,6 @@ class _Subject:
         self.has_dropout = False
         self.notices: list[str] = []
         folder.mkdir()
-        self._quicken()
         process = Process(
             **asdict(_entry()), rank=0, variables={}, manifest_sha256=dataset.manifest_sha256
         )
@@ -154,17 +156,6 @@ class _Subject:
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
         )
 
-    def _quicken(self) -> None:
-        """Record the first weights that the engine gets; skip work whose result the gate does not use."""
-        right = self.engine.set_weights
-
-        def set_weights(weights: Weights) -> None:
-            self.start = self.start or weights
-            right(weights)
-
-        self.engine.set_weights = set_weights
-        self.engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
-
     def drop_nothing(self) -> None:
         """Let the engine be built without dropout, and its model be looked at."""
         build = self.engine.build
@@ -172,12 +163,15 @@ class _Subject:
         def build_and_look(*arguments: Any) -> None:
             build(*arguments)
             self.has_dropout = self.engine.dropout_off()
-            *_, self.notices = engines.begin(self.engine, self.spec, self._run.pretrained)
+            begun = engines.begin(self.engine, self.spec, self._run.pretrained)
+            self.start, _, self.notices = begun
             self.notices += look(self.engine, self.spec, self.dataset)
 
         self.engine.build = build_and_look
 
     def _train(self) -> RunRecord:
+        # Nobody looks at these predictions.
+        self.engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
             record = train(self._run).record
         if record.status in ("unavailable", "unsupported"):
@@ -240,7 +234,7 @@ class _Subject:
         return {
             "evaluation": np.concatenate([arrays["evaluation"], row]),
             "dropout/looped": looped,
-            **reference.dropped(engine, self.spec, self.dataset, self.start, arrays["logits"]),
+            **reference.dropped(engine, self.spec, self.dataset, plain.start, arrays["logits"]),
         }
 
 
