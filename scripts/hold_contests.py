@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from paragone import data
 from paragone.base import typed_json
 from paragone.base.errors import UserError, entry_point
-from paragone.base.typed_json import Job, read_job, write_job
+from paragone.base.typed_json import Job, Share, read_job, write_job
 from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec
 from paragone.machine.limits import free_cores
@@ -40,6 +40,7 @@ class Contests(Job, kw_only=True):
     program runs all others. `probes`: what the parity gate compares; a backend that has failed it is not
     started. `contests`: how many are held at most, each with fresh processes and `rounds`
     turns of `window_seconds`. `minutes`: time of all contests, if three fit; others may take twice as much.
+    `load`: the share of the machine that others may have in a turn.
     """
 
     question: str
@@ -55,6 +56,7 @@ class Contests(Job, kw_only=True):
     rounds: int
     window_seconds: float
     minutes: float
+    load: Share
     record: Path
 
 
@@ -127,8 +129,7 @@ def hold(job: Contests, before: list[Contest]) -> Contest:
     """
     begin = time.perf_counter()
     together = all(contest.together for contest in before)
-    limit = _analysis("compliance").limit("calm")
-    calm = Calm(job.question, limit, patience(job.minutes) - lost_seconds(before))
+    calm = Calm(job.question, job.load, patience(job.minutes) - lost_seconds(before))
     contest = attempt(job, len(before) + 1, calm, together=together)
     lacking = without_memory(contest)
     is_new = not any(lacking <= without_memory(earlier) for earlier in before)
@@ -139,7 +140,7 @@ def hold(job: Contests, before: list[Contest]) -> Contest:
     if all(contestant.status == "failed" for contestant in contest.contestants):
         raise UserError(f"no variant was timed; {contest.contestants[0].reason}")
     seconds = time.perf_counter() - begin
-    return replace(contest, seconds=seconds, lost=calm.lost, busiest=calm.busiest)
+    return replace(contest, seconds=seconds, load=job.load, lost=calm.lost, busiest=calm.busiest)
 
 
 def without_memory(contest: Contest) -> set[int]:

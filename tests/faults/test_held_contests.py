@@ -28,7 +28,8 @@ def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) 
         "contests": 2,
         "rounds": 2,
         "window_seconds": 0.1,
-        "minutes": 0.02,  # others may use the machine of a test
+        "minutes": 4,
+        "load": 1,  # other tests use the machine
         "threads": 2,
         "record": folder / "record.json",
     }
@@ -51,12 +52,11 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
     succeed(line_of(small, tmp_path, specs, contests=1, rounds=3))
     record = read_contests(tmp_path / "record.json")
     (contest,) = record.contests
-    assert record.planned == 1
-    assert record.ended in ("contests", "busy")
+    assert (record.planned, record.ended) == (1, "contests")
     assert contest.together
     # Not of this test: variants were not compared, and others use the machine.
     found = {breach.rule for breach in of_contests(record)}
-    assert found <= {"first-steps-compared", "clean-code", "calm", "throttling", "environment"}
+    assert found <= {"first-steps-compared", "clean-code", "throttling", "environment"}
     alone, several, absent = contest.contestants
     assert absent.status == "unavailable"
     for each in (alone, several):

@@ -45,6 +45,7 @@ def test_a_question_beside_a_process_that_takes_a_core(small: Arrays, tmp_path, 
         rounds=6,
         window_seconds=0.5,
         minutes=1,
+        load=0.1,
         threads=2,
         record=tmp_path / "record.json",
     )

@@ -82,6 +82,7 @@ def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
         "together": True,
         "contestants": [_contestant(spec) for spec in specs],
         "windows": windows,
+        "load": 0.1,
         "started": "2026-01-01T00:00:00+00:00",
         "seconds": 12.0 + sum(FIRST + window["seconds"] for window in windows),
     }

@@ -299,7 +299,9 @@ def test_variants_that_do_not_fit_together_are_timed_one_at_a_time(
         return attempts[len(asked) - 1]
 
     monkeypatch.setattr(hold_contests, "attempt", attempt)
-    made = hold_contests.hold(Namespace(question="made", specs=[None, None], minutes=4), before)
+    made = hold_contests.hold(
+        Namespace(question="made", specs=[None] * 2, minutes=4, load=0.1), before
+    )
     assert asked == [(len(before) + 1, one.together) for one in attempts]
     kept = {"seconds": 20, "lost": 0.0, "busiest": {}}
     assert replace(made, **kept) == replace(attempts[held], **kept)

@@ -222,14 +222,15 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
     if abs(window.updates * several - steps) >= several:
         yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
     yield from _throttling("host", window.host)
-    if is_disturbed(window):
+    if is_disturbed(contest, window):
         share = run_metrics.other_cpu_share([window.host])
         yield Breach("calm", "host", f"others had {share:.3f} of the host's CPU time")
 
 
-def is_disturbed(window: Window) -> bool:
-    """Return whether others had too much of the host in a window of a contest."""
-    return (run_metrics.other_cpu_share([window.host]) or 0) > limit("calm")
+def is_disturbed(contest: Contest, window: Window) -> bool:
+    """Return whether others had more of the host in a window than its contest allows."""
+    allowed = 1.0 if contest.load is UNSET else contest.load
+    return (run_metrics.other_cpu_share([window.host]) or 0) > allowed
 
 
 def _contestant(variant: Contestant) -> Iterator[Breach]:

@@ -115,7 +115,7 @@ def counts(contest: Contest) -> bool:
     """Return whether enough rounds of a contest were calm for all variants that were timed to the end."""
     timed = {window.contestant for window in contest.windows}
     whole = {place for place in timed if contest.contestants[place].status == "completed"} or timed
-    calm = {(at.round, at.contestant) for at in contest.windows if not is_disturbed(at)}
+    calm = {(at.round, at.contestant) for at in contest.windows if not is_disturbed(contest, at)}
     rounds = {window.round for window in contest.windows}
     quiet = [number for number in rounds if all((number, place) in calm for place in whole)]
     return len(quiet) >= min(CALM_ROUNDS, len(rounds))

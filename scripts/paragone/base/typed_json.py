@@ -22,6 +22,7 @@ Whole = Annotated[int, Meta(ge=0, lt=2**53)]
 Number = int | float
 Positive = Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
+Share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)]
 Fraction = Annotated[int, Meta(ge=0, lt=1)] | Annotated[float, Meta(ge=0, lt=1)]
 # The default of a key that may be left out, but has no null.
 ABSENT: Any = None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from paragone.base.typed_json import ABSENT, Count, Fraction, NotNegative, Positive
+from paragone.base.typed_json import ABSENT, Count, Fraction, NotNegative, Positive, Share
 from paragone.config.run_spec import (
     Backend,
     DeviceKind,
@@ -343,11 +343,13 @@ class ContestLengths(Closed):
     window_seconds: of a turn
     minutes: for the contests of one question; three are held, however long they take. Time that others take
         on a busy machine does not count, up to twice as many minutes
+    load: the share of the machine that others may have in a turn, which is repeated otherwise
     """
 
     rounds: Count
     window_seconds: Positive
     minutes: Positive
+    load: Share
 
 
 class Primary(Closed):

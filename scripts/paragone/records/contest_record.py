@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base.engine_reports import Modes
-from paragone.base.typed_json import Count, Part, Whole
+from paragone.base.typed_json import Count, Part, Share, Whole
 from paragone.config.run_spec import Spec
 from paragone.records.run_record import (
     Activity,
@@ -71,7 +71,8 @@ class Contest(Part, frozen=True, kw_only=True):
 
     `together`: whether all were alive at once; else they do not fit into memory together, and each had its
     windows of all rounds before the next one started. `windows`: in the order of time. `seconds`: length of
-    the contest, with the attempt to hold it together; `lost`: those of them that others took, in disturbed
+    the contest, with the attempt to hold it together. `load`: the share of the machine that others could have
+    in a window, which is disturbed otherwise. `lost`: those of them that others took, in disturbed
     windows and in waiting. `busiest`: the largest share of the machine that was seen of the busiest programs.
     """
 
@@ -80,6 +81,7 @@ class Contest(Part, frozen=True, kw_only=True):
     windows: list[Window] = field(default_factory=list)
     started: Time
     seconds: Number
+    load: Share | UnsetType = UNSET
     lost: Number | UnsetType = UNSET
     busiest: dict[str, float] | UnsetType = UNSET
 
