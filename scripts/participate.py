@@ -1,24 +1,20 @@
 """Train as a worker of one variant in a contest, whenever the coordinator on standard input says so."""
 
 import time
-from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection
 
-import numpy as np
 from msgspec.structs import replace
 
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.base.typed_json import read_job
-from paragone.config.run_spec import RESIDENT, Spec
-from paragone.data import Dataset
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine, keep_programs
+from paragone.engines import keep_programs
 from paragone.machine import limits
-from paragone.parity import definition
 from paragone.records.contest_record import Contestant
 from paragone.timing.turns import State, Trained, link, receive, send
+from paragone.training.counts import Counts
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import blaming_own_model, join, used
 from paragone.workers import WorkerJob
@@ -77,46 +73,6 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
         send(coordinator, Trained(steps, first, second, updates, drawn))
     process = used(worker, process, engine.peak_device_memory())
     send(coordinator, State(replace(state, processes=[process])))
-
-
-class Counts:
-    """Counts the updates of an engine's optimizer, and the batches that it draws, from its creation on.
-
-    An epoch has `steps` whole batches in the order of `epoch`.
-    """
-
-    def __init__(
-        self, engine: Engine, spec: Spec, dataset: Dataset, epoch: int, steps: int
-    ) -> None:
-        shard = engine.shard
-        share = spec.global_batch // shard.replicas
-        part = slice(shard.first * share, shard.last * share)
-        batches = definition.whole(definition.rows, spec, dataset, epoch, steps)
-        rows = [batch[part] for batch in batches]
-        self._labels = [dataset.train_labels[batch] for batch in rows]
-        # The first input of each batch, unless augmentation changes it.
-        self._inputs: list[np.ndarray] | None = None
-        if spec.backend.feed == RESIDENT:
-            self._inputs = [batch[0] for batch in rows]
-        elif not spec.workload.augmentation:
-            self._inputs = [dataset.train_inputs[batch[0]] for batch in rows]
-        self._engine, self._before = engine, engine.updates()
-        self.batches = 0
-
-    def over(self, batches: Iterable[tuple]) -> Iterator[tuple]:
-        """Yield the batches, and count those that are in the order of the protocol."""
-        for step, batch in enumerate(batches):
-            if step < len(self._labels):
-                right = np.array_equal(batch[1], self._labels[step])
-                if right and self._inputs:
-                    right = np.array_equal(batch[0][0], self._inputs[step])
-                self.batches += right
-            yield batch
-
-    @property
-    def updates(self) -> int:
-        """Return how often the optimizer has updated the weights."""
-        return self._engine.updates() - self._before
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import hashlib
 import sys
 
+from msgspec.structs import replace
+
 from paragone import data
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
@@ -11,7 +13,7 @@ from paragone.config.run_spec import Spec
 from paragone.machine import process_entry
 from paragone.models.weights import Pretrained
 from paragone.plan.code import digest_of, loaded_names
-from paragone.training import results
+from paragone.training import counts, results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.loop import Ledger, TrainingRun, train
 from paragone.training.worker import blaming_own_model, join, used
@@ -45,8 +47,12 @@ def work(job: RunJob, meeting: Rendezvous, ledger: Ledger) -> None:
         # The others may wait without knowing: launch.py ends them and writes the record.
         meeting.report(record.status, record.reason)
         sys.exit(1)
-    # Each worker knows its use of the machine only at its end.
-    record.processes[-world.workers :] = meeting.meet("end-of-training", process)
+    # Each worker knows its use of the machine only at its end, and what itself has drawn.
+    ends = meeting.meet("end-of-training", replace(record, processes=[process]))
+    record.processes[-world.workers :] = [end.processes[0] for end in ends]
+    if world.workers > 1:
+        of_workers = [end.epochs for end in ends]
+        record.epochs = counts.combined(of_workers, process.first_epoch)
     if world.rank == 0:
         results.write_predictions(job.predictions, run.dataset, result.probabilities)
         ledger.switch("other")

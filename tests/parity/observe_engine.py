@@ -22,8 +22,8 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.models.weights import digest, starting
+from paragone.training.counts import Counts
 from paragone.workers.rendezvous import Rendezvous
-from participate import Counts
 
 UNEVEN = 768  # divides over replicas, does not divide the number of test examples
 

@@ -134,6 +134,25 @@ def metrics_of_the_epoch_before(right: Callable, engine: Any, *args: Any) -> Any
     return before
 
 
+def best_evaluation(right: Callable, engine: Any, each: Iterable[tuple], steps: int) -> Any:
+    """Return the least loss so far, as early stopping may; the warm-up has one batch."""
+    now = right(engine, each, steps)
+    engine.best = min(getattr(engine, "best", now), now, key=lambda metrics: metrics.loss)
+    return engine.best if steps > 1 else now
+
+
+def best_epoch() -> Plant:
+    """Write the metrics of the best evaluation so far into each epoch."""
+    best = {"test_loss": np.inf}
+
+    def row(right: Callable, **values: Any) -> Any:
+        if values["epoch"] == 1 or values["test_loss"] < best["test_loss"]:
+            best.update({key: value for key, value in values.items() if key.startswith("test_")})
+        return right(**values | best)
+
+    return elsewhere(loop, "Epoch", row)
+
+
 def eight_steps(right: Callable, engine: Any, seed: int, rates: list, each: Any, steps: int) -> Any:
     """End an epoch early, although all batches are drawn."""
     return right(engine, seed, rates[:8], [*each][:8], min(8, steps))
@@ -247,6 +266,7 @@ OF_LOOP: Bugs = {
         "tested-on-training-images": tested(on_training_images),
         "test-images-augmented": tested(on_augmented_images),
         "half-of-the-test-images": elsewhere(loop, "evaluation_batches", half_of_each),
+        "best-epoch-for-the-last": best_epoch(),
     },
     ("cosine", "updates"): {"rate-a-step-late": elsewhere(Spec, "learning_rates", a_step_late)},
     ("wide-resnet", "updates"): {
@@ -284,7 +304,10 @@ ANYWHERE: Bugs = {
         "no-step": training(lambda _, seed, rates: (seed, [0.0 for _ in rates])),
         "no-momentum": optimizer(momentum=0.0),
     },
-    ("fashion-cnn", "evaluation"): {"padding-is-evaluated": wrapped("evaluate", padding_counts)},
+    ("fashion-cnn", "evaluation"): {
+        "padding-is-evaluated": wrapped("evaluate", padding_counts),
+        "best-evaluation-so-far": wrapped("evaluate", best_evaluation),
+    },
     ("loop", "logits"): {
         "augmented-images-in-whole-grays": batches(
             lambda inputs, labels: (np.round(inputs), labels)

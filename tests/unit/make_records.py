@@ -128,6 +128,7 @@ def make_data(
         "manifest_sha256": "a" * 64,
         "train_examples": train_examples,
         "test_examples": 10_000,
+        "test_labels": [7],
         "train_majority": 0.1,
         "test_majority": 0.1,
         "input_shape": INPUT_SHAPES[dataset],
@@ -286,6 +287,12 @@ def _epochs(random, measured, steps, batch, status, accuracies, exact) -> list[d
                 "evaluate_seconds": 0.4 + random.uniform(0, 0.05),
                 "test_loss": None if broken else 0.4 + 4 / epoch**3,
                 "test_accuracy": 0.1 if broken else accuracy,
+                "updates": steps,
+                "batches": steps,
+                "order": epoch,
+                "train_examples": steps * batch,
+                "test_examples": 10_000,
+                "test_labels": 7,
             }
         )
     return rows

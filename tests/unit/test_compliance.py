@@ -6,7 +6,7 @@ import json
 import pytest
 from draw_figures import Drawing, texts_of
 from make_contests import valid_contests, write_contests
-from make_records import LABELS, make_activity, of_backend, sealed
+from make_records import LABELS, make_activity, make_record, of_backend, sealed
 from make_results import (
     FIRST,
     find,
@@ -15,7 +15,7 @@ from make_results import (
 )
 from workspace import put
 
-from paragone.analysis import columns
+from paragone.analysis import columns, product_tables, tidy
 from paragone.analysis import compliance as rules
 from paragone.analysis.contests import rounds
 from paragone.analysis.grouping import series_of
@@ -25,7 +25,7 @@ from paragone.records.contest_record import ContestsRecord
 
 def test_every_rule_of_the_table_is_broken_by_some_fault_here():
     planted = {rule for _, _, expected in VALUES for rule in expected}
-    assert planted | {rule for _, rule in PARITY} == {*rules.table()}
+    assert planted | {rule for _, rule in PARITY} | {"pace"} == {*rules.table()}
 
 
 # One fault each, in the run of PyTorch and seed 0 or in a contest: what is set, and the rules it must break.
@@ -37,9 +37,16 @@ VALUES = [
     ("processes.0.variables", {"MALLOC_ARENA_MAX": "1"}, {"requested"}),
     ("clocks.other", 9.0, {"clock-sum"}),
     ("processes.0.age", 1.0, {"clock-sum"}),
-    ("epochs.0.train_seconds", 9.0, {"clock-sum"}),
+    ("epochs.0.train_seconds", 9.0, {"clock-sum", "clock-epoch"}),
+    ("processes.0.epochs.0.seconds", 0.2, {"clock-epoch"}),  # an evaluation is timed as training
+    ("epochs.0.batches", 58, {"counted"}),  # an order of its own
+    ("epochs.1.updates", 59, {"counted"}),
+    ("epochs.1.batches", ..., set()),  # of a record that does not say so
+    ("epochs.0.train_examples", 30_000, {"weighed"}),  # those of one of two ranks
+    ("epochs.2.test_examples", 5_000, {"weighed"}),
+    ("epochs.2.test_labels", 8, {"weighed"}),  # those of other examples
+    ("epochs.0.test_labels", ..., set()),  # of several workers, before a restart
     ("processes.0.epochs", [], set()),  # of a process that was not the first of its host
-    ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
     ("data.manifest_sha256", "c" * 64, {"same-data"}),
     ("data.edition", "another", {"mixed"}),
     ("processes.0.life.busy", 12.5, {"isolation"}),
@@ -55,6 +62,7 @@ VALUES = [
     ("contests.1.windows.2.sleeping", 0.6, {"asleep"}),
     ("contests.0.windows.3.updates", 8, {"counted"}),  # an engine that ends early
     ("contests.0.windows.3.batches", 1, {"counted"}),  # a window of one batch
+    ("contests.0.windows.2.round", 1, {"once"}),
     ("contests.0.windows.3.host.stolen", 900.0, {"calm"}),
     ("contests.0.windows.3.host.heat_throttles", 1, {"throttling"}),
     ("contests.0.contestants.0.modes", None, {"requested"}),
@@ -90,6 +98,28 @@ def test_parity_that_was_not_passed(tmp_path, records, passed, rule):
     found = find(write_results(tmp_path, records, torch=passed))
     assert {one.rule for one in found} == {rule}
     assert {one.run for one in found} == {one["run"] for one in of_backend(records, "torch")}
+
+
+@pytest.mark.parametrize(
+    ("factor", "wrong"),
+    [
+        (2.0, set()),  # hours of a machine differ by as much
+        (4.0, {"epochs.train_seconds"}),  # an evaluation in the epochs
+        (0.25, {"contests[0].contestants[0]", "contests[1].contestants[0]"}),  # or in the turns
+    ],
+)
+def test_the_slower_of_two_clocks_of_a_cell_has_no_speed(tmp_path, factor, wrong):
+    made = make_record("torch", speed=1000)
+    folder = write_results(tmp_path, [made])
+    contests = valid_contests({"torch": [[1000 * factor]] * 2}, "fashion-conv", 1000)
+    file = write_contests(folder, typed_json.typed(ContestsRecord, contests))
+    found = find(folder)
+    assert {one.rule for one in found} <= {"pace"}
+    assert {one.where for one in found} == wrong
+    places = folder.glob("runs/*/record.json"), [file], [*folder.glob("parity/*.json")]
+    tables = tidy.of_experiment("one", *places, product_tables.table([]))
+    speeds = tables["rounds"]["examples_per_second"]
+    assert [speeds.isna().all(), speeds.notna().all()] == [factor < 1, factor > 1]
 
 
 # What figures and tables show

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from msgspec import UNSET
@@ -88,7 +89,7 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
     yield from _data(record)
     yield from _first_steps(record.first_steps, record.spec, record.status)
     for at, epoch in enumerate(record.epochs):
-        yield from _within(f"epochs[{at}]", _accuracies(record, epoch))
+        yield from _within(f"epochs[{at}]", _epoch(record, epoch))
     for at, process in enumerate(record.processes):
         where = f"processes[{at}]"
         yield from _within(where, _started(process, record.spec.tuning.variables))
@@ -104,8 +105,13 @@ def of_contests(record: ContestsRecord) -> Iterator[Breach]:
     """Yield what breaks the rules in the record of the contests of a question."""
     for number, contest in enumerate(record.contests):
         where = f"contests[{number}]"
+        calm = [window for window in contest.windows if not is_disturbed(contest, window)]
+        turns = Counter((window.round, window.contestant) for window in calm)
         for at, window in enumerate(contest.windows):
             yield from _within(f"{where}.windows[{at}]", _window(contest, window))
+            if window in calm and (times := turns[window.round, window.contestant]) > 1:
+                text = f"{times} windows of the variant in round {window.round}"
+                yield Breach("once", f"{where}.windows[{at}].round", text)
         for at, contestant in enumerate(contest.contestants):
             yield from _within(f"{where}.contestants[{at}]", _contestant(contestant))
 
@@ -131,6 +137,13 @@ def _clocks(record: RunRecord) -> Iterator[Breach]:
     elif abs((added := math.fsum(seconds.values())) - total) > limit("clock-sum"):
         text = f"{total:.3f} s by the kernel's clock, the parts add up to {added:.3f} s"
         yield Breach("clock-sum", "processes.age", text)
+    for epoch in record.epochs:
+        for host in run_metrics.of_epoch(record, epoch)[
+            :1
+        ]:  # that of rank 0, as the record's times
+            if abs(host.seconds - epoch.train_seconds) > limit("clock-epoch"):
+                text = f"{epoch.train_seconds:.3f} s, {host.seconds:.3f} s by the kernel's clock"
+                yield Breach("clock-epoch", f"epochs[{epoch.epoch - 1}].train_seconds", text)
 
 
 def _data(record: RunRecord) -> Iterator[Breach]:
@@ -155,17 +168,31 @@ def _first_steps(steps: FirstSteps | None, spec: Spec, status: str) -> Iterator[
         yield Breach("first-steps-compared", "first_steps", reason)
 
 
-def _accuracies(record: RunRecord, epoch: Epoch) -> Iterator[Breach]:
-    """Accuracies of examples with one class each are fractions of a whole number of them."""
-    if record.data is None or record.data.positions:
+def _epoch(record: RunRecord, epoch: Epoch) -> Iterator[Breach]:
+    """Judge what an epoch has drawn, and what its metrics weigh; records of before do not say so."""
+    data = record.data
+    if data is None or epoch.batches is UNSET or epoch.updates is UNSET:
         return
-    splits = {"train": (epoch.train_accuracy, examples(record, epoch))}
-    splits["test"] = epoch.test_accuracy, record.data.test_examples
-    for split, (fraction, number) in splits.items():
-        right = 0.0 if fraction is UNSET else fraction * number
-        if abs(right - round(right)) > limit("accuracy"):
-            text = f"{fraction} is {right:.3f} of {number} examples"
-            yield Breach("accuracy", f"{split}_accuracy", text)
+    yield from _counted(epoch.batches, epoch.updates, epoch.steps, record.spec)
+    expected: dict[str, float] = {
+        "train_examples": examples(record, epoch),
+        "test_examples": data.test_examples,
+    }
+    if epoch.test_labels is not UNSET and data.test_labels is not UNSET:
+        place = (epoch.epoch - 1) % len(data.test_labels)
+        expected["test_labels"] = data.test_labels[place]
+    for key, value in expected.items():
+        if getattr(epoch, key) != value:
+            yield Breach("weighed", key, f"{getattr(epoch, key)}, the split has {value}")
+
+
+def _counted(batches: int, updates: int, steps: int, spec: Spec) -> Iterator[Breach]:
+    """Compare counts with the steps of the protocol; an update may take several batches."""
+    several = spec.workload.accumulated
+    if batches != steps:
+        yield Breach("counted", "batches", f"{batches} in {steps} steps")
+    if abs(updates * several - steps) >= several:
+        yield Breach("counted", "updates", f"{updates} in {steps} steps")
 
 
 def _started(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
@@ -215,12 +242,8 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
     if window.sleeping > limit("asleep") * whole:
         text = f"{window.sleeping:.4f} s of CPU time in {whole:.3f} s"
         yield Breach("asleep", "sleeping", text)
-    steps, spec = window.steps + 2, contest.contestants[window.contestant].spec
-    if window.batches != steps:
-        yield Breach("counted", "batches", f"{window.batches} in {steps} steps")
-    several = spec.workload.accumulated
-    if abs(window.updates * several - steps) >= several:
-        yield Breach("counted", "updates", f"{window.updates} in {steps} steps")
+    spec = contest.contestants[window.contestant].spec
+    yield from _counted(window.batches, window.updates, window.steps + 2, spec)
     yield from _throttling("host", window.host)
     if is_disturbed(contest, window):
         share = run_metrics.other_cpu_share([window.host])
@@ -324,13 +347,45 @@ def _odd_ones_out(runs: Mapping[Path, RunRecord]) -> Iterator[tuple[Path, Breach
                     yield path, Breach(rule, where, f"{text}, {count} other(s) have {right}")
 
 
+def _paces(
+    runs: Mapping[Path, RunRecord], held: Mapping[Path, ContestsRecord]
+) -> Iterator[tuple[Path, Breach]]:
+    """Compare the epochs of runs with the windows of their cell: what takes longer times more than steps."""
+    for path, record in held.items():
+        windows = [(contest, window) for contest in record.contests for window in contest.windows]
+        calm = [window for contest, window in windows if not is_disturbed(contest, window)]
+        for index, variant in enumerate(record.contests[0].contestants):
+            of_variant = [window for window in calm if window.contestant == index]
+            for file, run in runs.items():
+                is_of_cell = questions.cell(run.spec) == questions.cell(variant.spec)
+                ratio = _pace(run, of_variant) if is_of_cell else 1.0
+                if ratio > limit("pace"):
+                    text = f"{ratio:.1f} times what windows of contests take"
+                    yield file, Breach("pace", "epochs.train_seconds", text)
+                elif ratio < 1 / limit("pace"):
+                    text = f"windows take {1 / ratio:.1f} times what epochs of {run.run} take"
+                    for number in range(len(record.contests)):
+                        yield path, Breach("pace", f"contests[{number}].contestants[{index}]", text)
+
+
+def _pace(run: RunRecord, windows: list[Window]) -> float:
+    """Return how often an epoch takes what windows take for as many steps; 1 where either is missing."""
+    epochs = [epoch for epoch in run.epochs if not run_metrics.first_of_process(run, epoch)]
+    if not (epochs and windows):
+        return 1.0
+    first, steps = median(window.first for window in windows), epochs[0].steps - 1
+    step = median((window.seconds - window.first) / window.steps for window in windows)
+    return median(epoch.train_seconds for epoch in epochs) / (first + steps * max(step, 0.0))
+
+
 def find(experiment: str, records: Mapping[Path, Record], parity: Parity) -> list[Violation]:
     """Return every violation in the records of an experiment, by their paths, in the order of the rules.
 
     `parity`: by workload and backend, as the gate judged them.
     """
     runs = {path: record for path, record in records.items() if isinstance(record, RunRecord)}
-    pairs = [*_odd_ones_out(runs)]
+    held = {path: record for path, record in records.items() if isinstance(record, ContestsRecord)}
+    pairs = [*_odd_ones_out(runs), *_paces(runs, held)]
     for path, record in records.items():
         if isinstance(record, RunRecord):
             breaches = [*of_run(record), *_unproven(record, parity)]

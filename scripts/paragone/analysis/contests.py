@@ -5,7 +5,7 @@ So the effect of a contest is one value, the median over its rounds of the log r
 intervals and tests count contests (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -13,7 +13,14 @@ import numpy as np
 import pandas as pd
 
 from paragone.analysis import columns
-from paragone.analysis.compliance import REMARK, at_places, is_disturbed, of_contests, table
+from paragone.analysis.compliance import (
+    REMARK,
+    Violation,
+    at_places,
+    is_disturbed,
+    of_contests,
+    table,
+)
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
 from paragone.records.contest_record import Contest, ContestsRecord
@@ -39,19 +46,27 @@ COLUMNS = {
 }
 
 
-def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -> pd.DataFrame:
+def rounds(
+    records: Iterable[ContestsRecord],
+    experiment: str,
+    parity: Parity,
+    violations: Sequence[Violation] = (),
+) -> pd.DataFrame:
     """Return one row per window; a variant without one, because it failed, has one row.
 
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
+    `violations`: those that `compliance.find` found in all records of the experiment.
     """
-    rows = [row for record in records for row in _rows(record, experiment, parity)]
+    rows = [row for record in records for row in _rows(record, experiment, parity, violations)]
     frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
     return frame.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 
-def _rows(record: ContestsRecord, experiment: str, parity: Parity) -> Iterator[dict[str, Any]]:
-    broken = [*of_contests(record)]
+def _rows(
+    record: ContestsRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
+) -> Iterator[dict[str, Any]]:
+    broken = [*of_contests(record), *(row for row in violations if row.run == record.question)]
     for number, contest in enumerate(record.contests):
         enough, busiest = counts(contest), _busiest(contest)
         for index, contestant in enumerate(contest.contestants):

@@ -47,7 +47,7 @@ def of_experiment(
             raise UserError(f"{path}: the record of {name}; delete this folder and run again")
     verdicts = measurements.read_parity(parity)
     violations = compliance.find(experiment, {**records, **held}, verdicts)
-    rounds = contests.rounds(held.values(), experiment, verdicts)
+    rounds = contests.rounds(held.values(), experiment, verdicts, violations)
     flop = measurements.read_flop(parity)
     of_runs, of_epochs = tables(
         [*records.values()], experiment, verdicts, products, violations, rounds, flop

@@ -25,15 +25,19 @@ class Metrics(Part, frozen=True):
     """Means over examples: the loss, not finite when the run diverged, and the score.
 
     The task says what the score is: the accuracy or micro F1 (fractions), or the mean absolute error.
+    `examples`: the sum of their weights, over all workers, added up and reduced with those of loss and score.
     """
 
     loss: float
     score: float
+    examples: float
 
     @classmethod
-    def of_sums(cls, loss: float, weight: float, score: float, count: float) -> "Metrics":
+    def of_sums(
+        cls, loss: float, weight: float, score: float, count: float, examples: float
+    ) -> "Metrics":
         """The quotients of sums over examples; a score of 0 where nothing counts, and no finite loss."""
-        return cls(loss / weight if weight else math.nan, score / count if count else 0.0)
+        return cls(loss / weight if weight else math.nan, score / count if count else 0.0, examples)
 
 
 class Programs(Part, frozen=True):

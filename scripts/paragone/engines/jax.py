@@ -258,10 +258,11 @@ class Jax(Reports):
     def _sums(
         self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
     ) -> jax.Array:
+        """Return the sums that `Metrics.of_sums` takes, over `counted` examples, (5,) float32."""
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
         summands = [of(self._workload.task, logits, labels) for of in of_examples]
         weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]
-        return jnp.stack(weighted).astype(jnp.float32)
+        return jnp.stack([*weighted, counted.sum()]).astype(jnp.float32)
 
     # The host side
 
@@ -295,7 +296,7 @@ class Jax(Reports):
                 yield from ((self._put(batch), 1) for batch in some)
 
     def _totals(self) -> jax.Array:
-        return self._put_whole(np.zeros(4, np.float32))
+        return self._put_whole(np.zeros(5, np.float32))
 
     def snapshot(self) -> State:
         # To the host: on the device it would be part of the peak, which JAX cannot reset.

@@ -239,7 +239,8 @@ ENGINE = Reference
 
 
 def _metrics(summands: Tensor) -> Metrics:
-    return Metrics.of_sums(*summands.double().sum(0).tolist())
+    ones = summands.new_ones((len(summands), 1))
+    return Metrics.of_sums(*torch.hstack([summands, ones]).double().sum(0).tolist())
 
 
 def _sgd(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:

@@ -119,7 +119,7 @@ class TensorFlow(Reports):
                 self._accumulation = Accumulation(
                     self._model.trainable_variables, spec.workload.accumulated
                 )
-            # Of losses, weights, scores and counts.
+            # Those of `Metrics.of_sums`.
             self._totals = [
                 tf.Variable(
                     0.0,
@@ -127,7 +127,7 @@ class TensorFlow(Reports):
                     aggregation=tf.VariableAggregation.SUM,
                     trainable=False,
                 )
-                for _ in range(4)
+                for _ in range(5)
             ]
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
@@ -220,7 +220,7 @@ class TensorFlow(Reports):
         counted = tf.cast(weights, losses.dtype)
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
         summands = [of(self._workload.task, logits, labels) for of in of_examples]
-        for total, values in zip(self._totals, (losses, *summands), strict=True):
+        for total, values in zip(self._totals, (losses, *summands, 1.0), strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
     @tf.function

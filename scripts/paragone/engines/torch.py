@@ -221,7 +221,7 @@ class Torch(Reports):
             examples = torch.full_like(loss, len(labels))
             weight = self.divisor(logits, targets) if task.weighs else examples
             count = tasks.counts(task, logits, targets).sum() if task.counts else examples
-            totals += torch.stack([loss * weight, weight, score, count])
+            totals += torch.stack([loss * weight, weight, score, count, examples])
             self.end_of_step()
         self.end_of_epoch()
         return self.metrics(totals)
@@ -233,17 +233,17 @@ class Torch(Reports):
         for inputs, labels, weights in self.feed(batches, "test"):
             targets, logits = self.targets(labels), self.forward(inputs)
             of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
-            columns = torch.stack([of(task, logits, targets).to(self.dtype) for of in of_examples])
-            totals += (columns * weights).sum(1)
+            columns = [of(task, logits, targets).to(self.dtype) for of in of_examples]
+            totals += (torch.stack([*columns, torch.ones_like(columns[0])]) * weights).sum(1)
             self.end_of_step()
         return self.metrics(totals)
 
     def no_totals(self) -> torch.Tensor:
         """Return zeros for the sums that `metrics` takes, on the device."""
-        return self.put(np.zeros((1, 4), np.float32))  # one row: XLA splits rows over replicas
+        return self.put(np.zeros((1, 5), np.float32))  # one row: XLA splits rows over replicas
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """Return the means from this worker's sums of losses, weights, scores and their counts, (1, 4)."""
+        """Return the means from this worker's sums as `Metrics.of_sums` has them, (1, 5)."""
         return Metrics.of_sums(*totals.tolist()[0])  # waits for the device
 
     def snapshot(self) -> tuple[dict, dict]:

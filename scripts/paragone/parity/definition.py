@@ -39,14 +39,13 @@ def order(spec: Spec, examples: int, least: int, epoch: int) -> np.ndarray:
     if buffer is None:
         return random.permutation(examples)
     # A place of the buffer is drawn; whatever follows takes the place, at the end the last in the buffer.
-    held, later, taken = [*range(min(buffer, examples))], [*range(buffer, examples)], []
+    held, later, taken = [*range(min(buffer, examples))], iter(range(buffer, examples)), []
     sizes = [min(buffer, examples - step) for step in range(examples)]
     for place in random.integers(sizes):
         taken.append(held[place])
-        if later:
-            held[place] = later.pop(0)
-        else:
-            held[place] = held[-1]
+        following = next(later, None)
+        held[place] = held[-1] if following is None else following
+        if following is None:
             del held[-1]
     return np.array(taken)
 
@@ -109,21 +108,23 @@ def _moved(image: np.ndarray, fraction: float) -> np.ndarray:
     return np.stack(rows)
 
 
+def tested_rows(spec: Spec, dataset: Dataset, epoch: int) -> np.ndarray:
+    """Return the test examples of an epoch's evaluation: all, the first ones, or some drawn for the epoch."""
+    evaluation, there = spec.workload.evaluation, len(dataset.test_labels)
+    if evaluation and evaluation.random_batches:
+        random = stream("evaluation", spec.seed, epoch)
+        return random.integers(there, size=evaluation.random_batches * spec.global_batch)
+    return np.arange(there)[: evaluation.first if evaluation else None]
+
+
 def tests(
     spec: Spec, dataset: Dataset, epoch: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (inputs, labels, weights) of the test examples of an epoch's evaluation, in equal batches.
 
-    These are all, the first ones, or some that are drawn for the epoch. The last batch is filled up with its
-    last example, at weight 0.
+    The last batch is filled up with its last example, at weight 0.
     """
-    evaluation, there = spec.workload.evaluation, len(dataset.test_labels)
-    tested = np.arange(there)
-    if evaluation and evaluation.random_batches:
-        random = stream("evaluation", spec.seed, epoch)
-        tested = random.integers(there, size=evaluation.random_batches * spec.global_batch)
-    elif evaluation and evaluation.first:
-        tested = tested[: evaluation.first]
+    tested = tested_rows(spec, dataset, epoch)
     for start in range(0, len(tested), spec.evaluation_batch):
         places = np.arange(start, start + spec.evaluation_batch)
         chosen = tested[np.minimum(places, len(tested) - 1)]

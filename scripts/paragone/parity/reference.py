@@ -13,7 +13,7 @@ from paragone import engines
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines import Engine
-from paragone.models.weights import Pretrained, Weights, parameter_count
+from paragone.models.weights import Pretrained, Weights, parameter_count, trainable
 from paragone.parity import definition
 
 # The steps of a last epoch, which is longer than the others, as those of contests are: an engine may end it
@@ -47,11 +47,14 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         rates = definition.rates(spec, epoch, len(batches))
         during = engine.train_epoch(0, rates, batches, len(batches))
         training.append([during.loss, during.score])
+        if epoch == spec.epochs:
+            negate(engine)
         for rows, biased in ((evaluation, True), (unbiased, False)):
             tested = [*definition.tests(spec, dataset, epoch)]
             options = {"biased": biased} if is_written_out else {}
             after = engine.evaluate(tested, len(tested), **options)
             rows.append([after.loss, after.score])
+    negate(engine)
     training.append(
         trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
     )
@@ -79,6 +82,15 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         for name in ("evaluation", "evaluation_unbiased"):  # which has no dropout
             arrays[name] = arrays[name][[*range(spec.epochs), -1]]
     return arrays
+
+
+def negate(engine: Any) -> None:
+    """Negate all trained weights, so that the test loss of the last epoch is not the least; twice, none."""
+    biased = vars(engine).get("biased")  # which setting weights replaces
+    weights = engine.weights().items()
+    engine.set_weights({name: -values if trainable(name) else values for name, values in weights})
+    if biased:
+        engine.biased = biased
 
 
 def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:

@@ -42,7 +42,8 @@ class DataRead(Part, frozen=True, kw_only=True):
     the same ones; `train_guessing_loss`, `test_guessing_loss`, the least loss with the same outputs for all
     examples, which old records have where it is not the entropy of the classes; of targets that are
     numbers `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one
-    example, height, width and channels, or words. `positions`: labels of an example; absent where it has one.
+    example, height, width and channels, or words. `test_labels`: a digest of the labels that an evaluation
+    has, of each epoch where it draws them. `positions`: labels of an example, in earlier records.
     """
 
     dataset: str
@@ -59,6 +60,7 @@ class DataRead(Part, frozen=True, kw_only=True):
     test_variance: Positive | UnsetType = UNSET
     input_shape: Annotated[list[Count], Meta(min_length=1)]
     positions: Count | UnsetType = UNSET
+    test_labels: Annotated[list[Whole], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class TrainedModel(Part, frozen=True):
@@ -198,7 +200,11 @@ class Epoch(Part, frozen=True, kw_only=True):
     """One epoch.
 
     Losses and the score of the task, an accuracy, micro F1 or a mean absolute error, are means over examples;
-    None where they are not finite. `learning_rate`: at the first step.
+    None where they are not finite. `learning_rate`: at the first step. `steps`: those of the protocol.
+    `updates`, `batches`: as in a window of a contest. `order`: a digest of the labels that were drawn, see
+    `training.counts`. `train_examples`, `test_examples`: how many the metrics weigh, over all workers,
+    reduced with them. `test_labels`: a digest of the labels that were evaluated. Earlier records have none
+    of these six; a restart of several workers knows no digests of the epochs before it.
     """
 
     epoch: Count
@@ -214,6 +220,12 @@ class Epoch(Part, frozen=True, kw_only=True):
     test_accuracy: Fraction | UnsetType = UNSET
     test_f1: Fraction | UnsetType = UNSET
     test_mae: Number | UnsetType | None = UNSET
+    updates: Whole | UnsetType = UNSET
+    batches: Whole | UnsetType = UNSET
+    order: Whole | UnsetType = UNSET
+    train_examples: Number | UnsetType = UNSET
+    test_examples: Number | UnsetType = UNSET
+    test_labels: Whole | UnsetType = UNSET
 
 
 class FirstSteps(Part, frozen=True):

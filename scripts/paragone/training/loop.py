@@ -43,6 +43,7 @@ from paragone.records.run_record import (
 )
 from paragone.tasks import METRICS
 from paragone.training.checkpoints import Checkpoints
+from paragone.training.counts import Counts, Drawn
 from paragone.training.results import SAMPLES, data_read
 
 SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
@@ -316,25 +317,35 @@ def _epochs(
     score = spec.workload.task.score
     for epoch in range(done + 1, spec.epochs + 1):
         rates = spec.learning_rates(epoch, steps)
-        batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
+        counts = Counts(engine, spec, dataset, epoch)
+        drawn = counts.over(train_batches(dataset, spec, epoch, engine.shard))
+        batches = progress.watch(epoch, drawn)
+        tested = Drawn(engine.shard, spec.evaluation_batch)
         mark = run.host.mark()
         ledger.switch("train")
         training = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
         train_seconds = ledger.switch("other")
         activity += run.host.since(mark)
         ledger.switch("evaluate")
-        evaluation = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
+        drawn = tested.over(evaluation_batches(dataset, spec, engine.shard, epoch))
+        evaluation = engine.evaluate(drawn, tests)
         evaluate_seconds = ledger.switch("other")
         scores: dict[str, Any] = {f"train_{score}": _finite(training.score)}
         scores[f"test_{score}"] = _finite(evaluation.score)
         measured = Epoch(
             epoch=epoch,
             learning_rate=rates[0],
-            steps=steps,
+            steps=counts.steps,
             train_seconds=train_seconds,
             train_loss=_finite(training.loss),
             **scores,
             evaluate_seconds=evaluate_seconds,
             test_loss=_finite(evaluation.loss),
+            updates=counts.updates,
+            batches=counts.batches,
+            order=counts.digest,
+            train_examples=float(training.examples),
+            test_examples=float(evaluation.examples),
+            test_labels=tested.digest,
         )
         yield measured, training.loss

@@ -6,7 +6,7 @@ steps, checkpoints, and a second start that resumes at the last epoch. None of i
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 from paragone import data, engines
 from paragone.base import plugins
 from paragone.base.atomic_files import writing
+from paragone.base.engine_reports import Metrics
 from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.engines import REFERENCE
 from paragone.config.run_spec import Spec, Workload
@@ -140,6 +141,7 @@ class _Subject:
         self.has_dropout = False
         self.notices: list[str] = []
         folder.mkdir()
+        self._negate_in_the_end()
         process = Process(
             **asdict(_entry()), rank=0, variables={}, manifest_sha256=dataset.manifest_sha256
         )
@@ -155,6 +157,25 @@ class _Subject:
             expected_steps=_one_step(folder),
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
         )
+
+    def _negate_in_the_end(self) -> None:
+        """Evaluate negated weights after the last checkpoint, in the last epoch, as the reference does."""
+        engine, checkpoints = self.engine, []
+        save, evaluate = engine.save, engine.evaluate
+
+        def save_and_count(folder: Path) -> None:
+            save(folder)
+            checkpoints.append(folder)
+
+        def evaluate_negated(batches: Iterable[tuple], steps: int) -> Metrics:
+            if len(checkpoints) < self.spec.epochs - 1:
+                return evaluate(batches, steps)
+            reference.negate(engine)
+            metrics = evaluate(batches, steps)
+            reference.negate(engine)
+            return metrics
+
+        engine.save, engine.evaluate = save_and_count, evaluate_negated
 
     def drop_nothing(self) -> None:
         """Let the engine be built without dropout, and its model be looked at."""

@@ -11,8 +11,10 @@ from paragone.base.atomic_files import writing
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset, drawable
 from paragone.data.batches import train_examples
+from paragone.parity import definition
 from paragone.records.run_record import Clocks, DataRead, Epoch, RunRecord
 from paragone.tasks.reference import chance_levels
+from paragone.training.counts import tested_labels
 from paragone.workers import RunJob
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
@@ -39,15 +41,14 @@ def data_read(dataset: Dataset, spec: Spec) -> DataRead:
         for split in labels
         for name, value in chance_levels(task, labels[split], dataset.outputs).items()
     }
-    if not (task.numeric or task.multi_label) and dataset.test_labels.ndim > 1:
-        facts["positions"] = dataset.test_labels[0].size
     return DataRead(
         dataset=dataset.name,
         source=dataset.source,
         edition=dataset.edition,
         manifest_sha256=dataset.manifest_sha256,
         train_examples=examples,
-        test_examples=spec.tested_examples(len(dataset.test_labels)),
+        test_examples=len(definition.tested_rows(spec, dataset, epoch=1)),
+        test_labels=tested_labels(spec, dataset),
         input_shape=list(dataset.train_inputs.shape[1:]),
         **facts,
     )
