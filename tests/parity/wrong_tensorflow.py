@@ -115,7 +115,7 @@ def mean_over_a_replica(right: Callable, engine: Any, *batch: tf.Tensor) -> tupl
 
 
 def weights_of_each_replica(right: Callable, engine: Any, *of: tf.Tensor) -> tf.Tensor:
-    weights = tf.reduce_sum(tasks.weights(engine._workload.task, *of))
+    weights = tf.reduce_sum(tasks.weights(engine.workload.task, *of))
     return engine.shard.replicas * weights
 
 

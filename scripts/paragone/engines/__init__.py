@@ -14,7 +14,7 @@ from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Program
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import Initializer, Spec
+from paragone.config.run_spec import Initializer, Spec, Workload
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.models.start import checked, placed
@@ -75,8 +75,12 @@ class Reports(Protocol):
     """What an engine reports of its framework, and how it warms up.
 
     An engine that inherits from this class overrides the methods whose values its framework reports.
+    `library`: the module of a framework's models, which knows a `model` of the project's engines.
     """
 
+    library: Any = None
+    model: Any
+    workload: Workload
     warm_up_steps: int = 2
 
     def warm_up(
@@ -112,18 +116,20 @@ class Reports(Protocol):
 
     def dropout_off(self) -> bool:
         """Switch off dropout for good, before the first step; return whether there was any."""
-        return False
+        return bool(self.library and self.library.dropout_off(self.model))
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
         """Return the arrays of a file by the names of the model's, `names`, and notices; see `Start`.
 
         Raises `UserError` for a file that cannot be read, or has none of the model's arrays.
         """
-        raise Unavailable(f"{path}: this engine starts from no file")
+        if self.library is None:
+            raise Unavailable(f"{path}: this engine starts from no file")
+        return self.library.read_start(path, self.model)
 
     def entries(self) -> Iterable[Entry]:
         """Return the arrays that `weights` copies, by canonical name; none if that is not reported."""
-        return ()
+        return self.library.entries_by(self.workload)(self.model) if self.library else ()
 
     def out_of_memory(self, error: Exception) -> bool:
         """Return whether the error means that the memory of a device or of the host is full."""

@@ -51,6 +51,8 @@ State = dict[str, Any]
 class Jax(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
+    library = models
+
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """Do as `Engine.build` says; `threads` has no effect, since XLA follows the process's affinity."""
         kind = spec.backend.device
@@ -64,28 +66,28 @@ class Jax(Reports):
         self._split_stacks = NamedSharding(mesh, PartitionSpec(None, "data"))
         self._whole = NamedSharding(mesh, PartitionSpec())
         self._dtype = jnp.dtype(spec.weights_precision)
-        self._workload = spec.workload
+        self.workload = spec.workload
         initializer, name = spec.workload.initializer, spec.workload.model_name
         with jax.enable_x64(False):  # the same initial values in every precision
             model = create_model(models.MODELS, spec, dataset, rngs=nnx.Rngs(spec.seed))
-            self._model = models.trainee(model, name, initializer)
+            self.model = models.trainee(model, name, initializer)
         self.ignores_seed = "rngs" not in signature_of(models.MODELS[name]).parameters
-        for _, module in [*nnx.iter_graph(self._model)]:
+        for _, module in [*nnx.iter_graph(self.model)]:
             if isinstance(module, models.Embedding):
                 module.counts = spec.workload.updates_seen_words
             if isinstance(module, models.MaxPool):
                 module.compares = bool(spec.tuned("compared_pools"))
-        models.compute_in(models.computing(self._model), spec.precision)
+        models.compute_in(models.computing(self.model), spec.precision)
         self._set_graphs()
         _, params, squares, self._streams, statistics = nnx.split(
-            self._model, models.is_trained, models.Squares, models.is_random, ...
+            self.model, models.is_trained, models.Squares, models.is_random, ...
         )
         self._optimizer = create_optimizer(spec.workload.optimizer, self._decayed(params))
         params, squares, statistics = jax.tree.map(
             lambda array: jnp.asarray(array, self._dtype if models.is_floating(array) else None),
             (params, squares, statistics),
         )
-        nnx.update(self._model, params, squares, statistics)
+        nnx.update(self.model, params, squares, statistics)
         self._squares = self._put_whole(squares)
         state = {
             "params": params,
@@ -102,16 +104,16 @@ class Jax(Reports):
         self._pass, self._passes = jax.jit(self._forward, static_argnums=4), count()
 
     def _set_graphs(self) -> None:
-        self._graph = nnx.graphdef(self._model)
-        self._test_graph = nnx.graphdef(nnx.with_attributes(self._model, **EVALUATING))
+        self._graph = nnx.graphdef(self.model)
+        self._test_graph = nnx.graphdef(nnx.with_attributes(self.model, **EVALUATING))
 
     def _decayed(self, params: nnx.State) -> nnx.State:
-        options = self._workload.optimizer
+        options = self.workload.optimizer
         decays = {
             id(variable): decayed(len(layout.shape), options)
             for _, variable, layout in self.entries()
         }
-        by_path = {path: decays.get(id(variable)) for path, variable in nnx.iter_graph(self._model)}
+        by_path = {path: decays.get(id(variable)) for path, variable in nnx.iter_graph(self.model)}
         return nnx.map_state(lambda path, variable: variable.replace(by_path[path]), params)
 
     # The device side
@@ -133,7 +135,7 @@ class Jax(Reports):
         paths = [path for path, _ in nnx.to_flat_state(self._streams)]
         graph = self._graph if trains else self._test_graph
         model = nnx.merge(graph, *states, nnx.map_state(begun, self._streams))
-        if scale := self._workload.input:
+        if scale := self.workload.input:
             inputs = inputs.astype(self._dtype) / scale.divide
             mean, std = (
                 jnp.asarray(v, self._dtype) if isinstance(v, tuple) else v
@@ -145,7 +147,7 @@ class Jax(Reports):
     def _as_logits(self, outputs: jax.Array) -> jax.Array:
         logits = outputs.astype(self._dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
-        return jax.nn.softmax(logits) if self._workload.loss == "double_softmax" else logits
+        return jax.nn.softmax(logits) if self.workload.loss == "double_softmax" else logits
 
     def _tested(self, state: State, squares: Any, inputs: jax.Array) -> jax.Array:
         states = state["params"], squares, state["statistics"]
@@ -163,9 +165,9 @@ class Jax(Reports):
         copies = jax.tree.map(lambda array: array, statistics)
         model, outputs = self._called((*variables, copies), inputs, key, True)
         logits = self._as_logits(outputs)
-        losses = tasks.losses(self._workload.task, logits, labels)
-        if self._workload.task.weighs:
-            loss = losses.sum() / tasks.weights(self._workload.task, logits, labels).sum()
+        losses = tasks.losses(self.workload.task, logits, labels)
+        if self.workload.task.weighs:
+            loss = losses.sum() / tasks.weights(self.workload.task, logits, labels).sum()
         else:
             loss = losses.mean()
         # Not what the pass has added, such as `nnx.Intermediate`; of the same types, as steps are compiled.
@@ -196,7 +198,7 @@ class Jax(Reports):
             of_words=self._over_occurrences(gradients, of_words),
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
-        changed = optimizer.mini_step == 0 if self._workload.accumulated > 1 else True
+        changed = optimizer.mini_step == 0 if self.workload.accumulated > 1 else True
         new = {
             "params": params,
             "statistics": statistics,
@@ -229,9 +231,9 @@ class Jax(Reports):
         Or, where words count only as seen, ones, and of an embedding how often each word occurs.
         """
         squares = jax.tree.map(
-            jnp.ones_like if self._workload.updates_seen_words else jnp.square, gradients
+            jnp.ones_like if self.workload.updates_seen_words else jnp.square, gradients
         )
-        if self._workload.deduplicates and not self._workload.updates_seen_words:
+        if self.workload.deduplicates and not self.workload.updates_seen_words:
             return squares
         by_layer = {path[:-1]: sums for path, sums in nnx.to_flat_state(of_words)}
 
@@ -244,7 +246,7 @@ class Jax(Reports):
     def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
         inputs, labels, weights = batch
         logits = self._tested(state, squares, inputs)
-        losses = tasks.losses(self._workload.task, logits, labels)
+        losses = tasks.losses(self.workload.task, logits, labels)
         return totals + self._sums(logits, losses, labels, weights)
 
     def _forward(
@@ -260,7 +262,7 @@ class Jax(Reports):
     ) -> jax.Array:
         """Return the sums that `Metrics.of_sums` takes, over `counted` examples, (5,) float32."""
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        summands = [of(self._workload.task, logits, labels) for of in of_examples]
+        summands = [of(self.workload.task, logits, labels) for of in of_examples]
         weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]
         return jnp.stack([*weighted, counted.sum()]).astype(jnp.float32)
 
@@ -334,7 +336,7 @@ class Jax(Reports):
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
             return jax.nn.softmax(self._tested(state, squares, inputs))
 
-        probabilities = compute(self.snapshot(), nnx.state(self._model, models.Squares), inputs)
+        probabilities = compute(self.snapshot(), nnx.state(self.model, models.Squares), inputs)
         return np.asarray(probabilities, np.float32)
 
     def probe(self, batch: tuple) -> Probe:
@@ -346,7 +348,7 @@ class Jax(Reports):
             jax.random.key(0),
         )
         self._state["statistics"] = statistics
-        nnx.update(self._model, gradients)  # which keeps the order of its layers
+        nnx.update(self.model, gradients)  # which keeps the order of its layers
         by_name = {
             name: layout.canonical(variable[...])
             for name, variable, layout in self.entries()
@@ -361,16 +363,13 @@ class Jax(Reports):
         return self._returned if outputs is None else np.asarray(outputs)
 
     def dropout_off(self) -> bool:
-        was_on = models.dropout_off(self._model)
+        was_on = models.dropout_off(self.model)
         self._set_graphs()
         return was_on
 
-    def entries(self) -> models.Entries:
-        return models.entries_by(self._workload)(self._model)
-
     def weights(self) -> Weights:
         state = self.snapshot()
-        nnx.update(self._model, state["params"], state["statistics"])
+        nnx.update(self.model, state["params"], state["statistics"])
         return {name: layout.canonical(variable[...]) for name, variable, layout in self.entries()}
 
     def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
@@ -380,7 +379,7 @@ class Jax(Reports):
         for variable, values in native_arrays(self.entries(), weights):
             variable.set_value(jnp.asarray(values, self._dtype))
         params, _, _, statistics = nnx.state(
-            self._model, models.is_trained, models.Squares, models.is_random, ...
+            self.model, models.is_trained, models.Squares, models.is_random, ...
         )
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 

@@ -9,8 +9,7 @@ over replicas; of the "first"). It uses one CPU and has neither checkpoints nor 
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,8 @@ Tensors = dict[str, Tensor]
 
 class Reference(Reports):
     """The methods of an engine that the parity gate calls."""
+
+    library = models
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         torch.set_num_threads(threads)
@@ -216,15 +217,6 @@ class Reference(Reports):
 
     def weights(self) -> Weights:
         return models.export(self.entries())
-
-    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return models.read_start(path, self.model)
-
-    def entries(self) -> models.Entries:
-        return models.entries_by(self.workload)(self.model)
-
-    def dropout_off(self) -> bool:
-        return models.dropout_off(self.model)
 
     def biased_variances(self) -> Weights:
         """Return running variances of batch norm divided by the number of values, named as in `weights`."""

@@ -6,7 +6,7 @@ Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import groupby, islice
 from pathlib import Path
@@ -70,6 +70,8 @@ def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
 class TensorFlow(Reports):
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
+    library = models
+
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         set_threads(threads)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
@@ -100,7 +102,7 @@ class TensorFlow(Reports):
         # The rate of each step: a variable, so that the loop is traced once for any number of steps.
         with tf.device("/CPU:0"):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
-        self._workload = spec.workload
+        self.workload = spec.workload
         drawn: Weights = {}
         if spec.workload.initializer == MODEL and spec.weights_precision == "float64":
             # Keras would draw other values in double precision.
@@ -113,11 +115,11 @@ class TensorFlow(Reports):
             if drawn:
                 self.set_weights(drawn)
             self._optimizer = create_optimizer(spec.workload, spec.precision, self.entries())
-            self._optimizer.build(self._model.trainable_variables)
+            self._optimizer.build(self.model.trainable_variables)
             self._accumulation: Accumulation | None = None
             if spec.workload.accumulated > 1:
                 self._accumulation = Accumulation(
-                    self._model.trainable_variables, spec.workload.accumulated
+                    self.model.trainable_variables, spec.workload.accumulated
                 )
             # Those of `Metrics.of_sums`.
             self._totals = [
@@ -143,9 +145,9 @@ class TensorFlow(Reports):
         if model in _CREATED:
             raise UserError(f"{where} the same model again; create its layers in each call")
         _CREATED.add(model)
-        self._model = model
+        self.model = model
         if not model.built:  # of a subclass, whose first call makes its arrays
-            dtype = self._dtype if self._workload.input else inputs.dtype
+            dtype = self._dtype if self.workload.input else inputs.dtype
             with plugins.explaining():
                 try:
                     model(keras.Input(inputs.shape[1:], dtype=dtype.name))
@@ -156,11 +158,11 @@ class TensorFlow(Reports):
     # The device side
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> Any:
-        if scale := self._workload.input:
+        if scale := self.workload.input:
             inputs = tf.cast(inputs, self._dtype) / scale.divide
             mean, std = (tf.constant(v, self._dtype) for v in (scale.mean, scale.std))
             inputs = (inputs - mean) / std
-        return self._model(inputs, training=training)
+        return self.model(inputs, training=training)
 
     def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
         return tf.cast(self._outputs(inputs, training), self._dtype)
@@ -168,18 +170,18 @@ class TensorFlow(Reports):
     def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
         """Return the outputs as the loss takes them, (batch, ..., classes or targets), and the losses."""
         logits = self._logits(inputs, training)
-        if self._workload.loss == "double_softmax":
+        if self.workload.loss == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
-        return logits, tasks.losses(self._workload.task, logits, labels)
+        return logits, tasks.losses(self.workload.task, logits, labels)
 
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
         with tf.GradientTape() as tape:
             logits, losses = self._forward(inputs, labels, training=True)
             # Summed over replicas this is the mean over the global batch, of which each has as many.
             loss = tf.reduce_sum(losses) / self._divisor(logits, labels)
-        gradients = tape.gradient(loss, self._model.trainable_variables)
-        if self._workload.deduplicates and not self._workload.updates_seen_words:
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        if self.workload.deduplicates and not self.workload.updates_seen_words:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [g if g is None else tf.convert_to_tensor(g) for g in gradients]
@@ -187,8 +189,8 @@ class TensorFlow(Reports):
 
     def _divisor(self, logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         """Return the sum of the weights of the global batch, of which each replica has as many examples."""
-        weights = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
-        if not self._workload.task.weighs:
+        weights = tf.reduce_sum(tasks.weights(self.workload.task, logits, labels))
+        if not self.workload.task.weighs:
             return weights * self.shard.replicas
         replica = tf.distribute.get_replica_context()
         return replica.all_reduce(tf.distribute.ReduceOp.SUM, weights)
@@ -207,7 +209,7 @@ class TensorFlow(Reports):
 
     def _apply(self, gradients: list) -> None:
         """Take a step; a weight on which no output depends has no gradient, and stays as it is."""
-        pairs = zip(gradients, self._model.trainable_variables, strict=True)
+        pairs = zip(gradients, self.model.trainable_variables, strict=True)
         self._optimizer.apply(*map(list, zip(*(p for p in pairs if p[0] is not None), strict=True)))
 
     def _test_step(self, inputs: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
@@ -219,14 +221,14 @@ class TensorFlow(Reports):
     ) -> None:
         counted = tf.cast(weights, losses.dtype)
         of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        summands = [of(self._workload.task, logits, labels) for of in of_examples]
+        summands = [of(self.workload.task, logits, labels) for of in of_examples]
         for total, values in zip(self._totals, (losses, *summands, 1.0), strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
         for step in tf.range(steps):
-            if self._workload.learning_rate.by_step:  # decided when the loop is traced
+            if self.workload.learning_rate.by_step:  # decided when the loop is traced
                 self._optimizer.learning_rate.assign(self._rates[step])
             self._strategy.run(self._train_step, self._parts(next(iterator)))
             if self._accumulation and self._accumulation.complete():
@@ -246,7 +248,7 @@ class TensorFlow(Reports):
         """
 
         def of_replica() -> tf.Tensor:
-            buffers = models.buffers_of(self._model)
+            buffers = models.buffers_of(self.model)
             return tf.concat([tf.reshape(buffer.value, [-1]) for buffer in buffers], axis=0)
 
         statistics = self._strategy.run(of_replica)
@@ -287,12 +289,12 @@ class TensorFlow(Reports):
 
     def _variables(self) -> list[keras.Variable]:
         sums = self._accumulation.variables if self._accumulation else []
-        return [*self._model.variables, *self._optimizer.variables, *sums]
+        return [*self.model.variables, *self._optimizer.variables, *sums]
 
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        models.set_seed(self._model, seed)
+        models.set_seed(self.model, seed)
         self._rates.assign(learning_rates)
         self._optimizer.learning_rate.assign(learning_rates[0])
         metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
@@ -305,7 +307,7 @@ class TensorFlow(Reports):
         Keras reads and saves only those of a worker's first replica. Without this, each replica would
         evaluate with its own, and a resumed run would start from other ones than it stopped with.
         """
-        if statistics := models.buffers_of(self._model):
+        if statistics := models.buffers_of(self.model):
             sizes = [int(tf.size(variable)) for variable in statistics]
             means = tf.split(self._mean_statistics(), sizes)
             for variable, mean in zip(statistics, means, strict=True):
@@ -322,35 +324,26 @@ class TensorFlow(Reports):
         logits, losses, gradients = self._gradients(inputs, labels)
         by_variable = {
             id(variable): tf.zeros_like(variable) if gradient is None else gradient
-            for variable, gradient in zip(self._model.trainable_variables, gradients, strict=True)
+            for variable, gradient in zip(self.model.trainable_variables, gradients, strict=True)
         }
         by_name = {
             name: layout.canonical(tf.convert_to_tensor(by_variable[id(variable)]))
             for name, variable, layout in self.entries()
             if id(variable) in by_variable
         }
-        divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
+        divisor = tf.reduce_sum(tasks.weights(self.workload.task, logits, labels))
         return Probe(logits.numpy(), float(tf.reduce_sum(losses) / divisor), by_name)
 
     def outputs(self, inputs: np.ndarray, trains: bool = True) -> Any:
-        states = self._model.non_trainable_weights
+        states = self.model.non_trainable_weights
         before = [variable.numpy() for variable in states]
         outputs = self._outputs(tf.constant(inputs), training=trains)
         for variable, value in zip(states, before, strict=True):
             variable.assign(value)
         return outputs.numpy() if tf.is_tensor(outputs) else outputs
 
-    def dropout_off(self) -> bool:
-        return models.dropout_off(self._model)
-
-    def entries(self) -> models.Entries:
-        return models.entries_by(self._workload)(self._model)
-
     def weights(self) -> Weights:
         return {name: layout.canonical(array.numpy()) for name, array, layout in self.entries()}
-
-    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return models.read_start(path, self._model)
 
     def set_weights(self, weights: Weights) -> None:
         for variable, values in native_arrays(self.entries(), weights):

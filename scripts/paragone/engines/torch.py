@@ -1,7 +1,7 @@
 """PyTorch, eager, on one device (CPU or CUDA): the engine and its feeds."""
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class Torch(Reports):
     Engines with a lazy device or several workers override the methods from `place` to `end_of_epoch`.
     """
 
+    library = models
     keeps_unbiased_variances = True  # in batch norm's statistics
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
@@ -307,14 +308,7 @@ class Torch(Reports):
             for buffer, values in zip(self.model.buffers(), kept, strict=True):
                 buffer.copy_(values)
 
-    def dropout_off(self) -> bool:
-        return models.dropout_off(self.model)
-
     # State
-
-    def entries(self) -> models.Entries:
-        """Return name, tensor and layout of each array, by the names that the initializer asks for."""
-        return models.entries_by(self.workload)(self.model)
 
     def weights(self) -> Weights:
         self.end_of_step()
@@ -323,9 +317,6 @@ class Torch(Reports):
     def set_weights(self, weights: Weights) -> None:
         models.load_weights(self.entries(), weights, self.shard_like)
         self.end_of_step()
-
-    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return models.read_start(path, self.model)
 
     def updates(self) -> int:
         return self._updates

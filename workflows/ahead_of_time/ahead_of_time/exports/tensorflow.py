@@ -37,7 +37,7 @@ class _Replica(TensorFlow):
 
     def parameters(self) -> int:
         """How many trainable weights there are."""
-        return sum(int(tf.size(weights)) for weights in self._model.trainable_variables)
+        return sum(int(tf.size(weights)) for weights in self.model.trainable_variables)
 
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
         logits, losses, gradients = super()._gradients(inputs, labels)
