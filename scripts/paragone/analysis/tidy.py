@@ -119,10 +119,8 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     with writing(path, "wb") as file:
         if path.suffix == ".csv":
             frame.to_csv(file, index=False)
-        elif path.suffix == ".parquet":
-            frame.to_parquet(file, index=False)
         else:
-            raise UserError(f"{path}: a table is written as .csv or .parquet")
+            frame.to_parquet(file, index=False)
 
 
 def _run_row(

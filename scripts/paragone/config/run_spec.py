@@ -1,7 +1,4 @@
-"""The specification of a run: everything that decides its result, and its identity.
-
-The Snakefile imports this module at parse time, and every training process: no framework, no NumPy.
-"""
+"""The specification of a run: everything that decides its result, and its identity."""
 
 import hashlib
 from functools import cached_property

@@ -16,7 +16,6 @@ from matplotlib.font_manager import findfont
 
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
-from paragone.base.errors import UserError
 from paragone.config.papers import read_paper
 from paragone.reporting import answers, footnotes, page, sentences
 from paragone.reporting.page import Figure, PageJob, Results, Section, Table
@@ -113,13 +112,8 @@ def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
-    """Copy a drawing to `root`; its width is in centimeters, its notes are those of the SVG file.
-
-    Raises `UserError` if the PDF file is missing.
-    """
+    """Copy a drawing to `root`; its width is in centimeters, its notes are those of the SVG file."""
     path, name = figure.path.with_suffix(".pdf"), f"{section}.{figure.name}.pdf"
-    if not path.is_file():
-        raise UserError(f"{path}: missing; draw figures and tables first")
     shutil.copyfile(path, root / name)
     notes = re.search("<dc:description>(.*?)</dc:description>", figure.drawing[:20_000], re.DOTALL)
     return {
