@@ -159,12 +159,12 @@ def test_contests_that_end_when_all_is_decided_are_rarely_wrong(processes, quest
     assert found.coverage >= 0.94
 
 
-@pytest.mark.parametrize(
-    ("question", "least", "most"), [("two equal", 0.1, 0.2), ("four equal", 0.2, 0.4)]
-)
-def test_what_a_drift_does_is_what_the_method_says(question, least, most):
-    """It is no secret that contests count as independent: docs/method.md has these numbers as a limit."""
-    assert least <= rates("drift", question, DRAWS // 10).wrong <= most
+@pytest.mark.parametrize(("question", "wrong"), [("the default", 0.18), ("five equal", 0.39)])
+def test_what_a_drift_does_is_what_the_method_says(question, wrong):
+    """Contests count as independent: docs/method.md has these numbers as a limit."""
+    found = rates("drift", question, DRAWS)
+    print(found.row("drift", question))
+    assert found.wrong == pytest.approx(wrong, abs=0.02)
 
 
 def test_a_quiet_machine_decides_in_three_or_four_contests():

@@ -102,6 +102,17 @@ def test_the_first_answer_is_of_speeds_alone():
     assert nothing.text == "No contest times two of its variants."
 
 
+def test_the_effect_of_a_disturbed_contest_is_that_of_the_speeds_beside_it():
+    """The first of three contests took place beside much other work: the mean ratio would be 3.65."""
+    speeds = {"torch": [[5.0], [63.0], [65.0]], "jax": [[100.0]] * 3}
+    table = windows(speeds, contest_seconds=21.0)
+    (answer,) = of_contests("Which?", table, LABELS, "torch").answers
+    slow, fast = sorted(answer.picture.variants, key=lambda one: one.speed)
+    assert (slow.effect, slow.speed) == (1, 63)
+    assert fast.effect == pytest.approx(fast.speed / slow.speed)
+    assert fast.low < fast.effect < fast.high
+
+
 def test_what_compares_nothing_is_not_decided():
     """Variants that no round has together, or of which none is quiet; one variant has nothing to decide."""
     fast = {"torch": [[200, 201]] * 3, "jax": [[100, 99]] * 3}
