@@ -199,6 +199,16 @@ def test_own_work_and_that_of_ended_children_is_no_neighbour():
     assert window.run == pytest.approx(time.process_time() - own + of_children, abs=0.1)
 
 
+def test_a_watch_of_some_cores_counts_their_time_alone():
+    """Others may work on cores that the variants of a contest do not use."""
+    core = max(os.sched_getaffinity(0))
+    watch = HostWatch([os.getpid()], [core])
+    mark = watch.mark()
+    time.sleep(SECONDS)
+    (window,) = watch.since(mark)
+    assert window.busy + window.idle + window.stolen == pytest.approx(window.seconds, rel=0.2)
+
+
 def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
     """One process of a host reads for all of them; the others find nothing. One may end."""
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"])

@@ -19,10 +19,11 @@ class HostWatch:
     """Reads the counters of this host from its creation on; it costs a millisecond at each edge of a window.
 
     `pids`: the run's processes on this host. The counters are the host's, so that only one of them reads,
-    the first; the others report nothing.
+    the first; the others report nothing. `cores`: those whose time is read, if not all.
     """
 
-    def __init__(self, pids: Sequence[int]) -> None:
+    def __init__(self, pids: Sequence[int], cores: Sequence[int] = ()) -> None:
+        self._cores = cores
         self._reads = pids[0] == os.getpid()
         self._created: Counters | None = None
         if self._reads:
@@ -52,13 +53,17 @@ class HostWatch:
         return [Activity(**differences)]
 
     def _counters(self) -> Counters:
-        now, cpu = time.clock_gettime(time.CLOCK_BOOTTIME), psutil.cpu_times()
+        now, times = time.clock_gettime(time.CLOCK_BOOTTIME), psutil.cpu_times(percpu=True)
+        if self._cores and max(self._cores) < len(
+            times
+        ):  # psutil leaves out cores that are offline
+            times = [times[core] for core in self._cores]
         return {
             "seconds": now,
             "run": _cpu_seconds(self._family),
-            "busy": cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq,
-            "idle": cpu.idle + cpu.iowait,
-            "stolen": cpu.steal,
+            "busy": sum(cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq for cpu in times),
+            "idle": sum(cpu.idle + cpu.iowait for cpu in times),
+            "stolen": sum(cpu.steal for cpu in times),
             "quota_throttled": limits.throttled_seconds(),
             "heat_throttles": heat_throttles(self._heat_files),
             "accelerator_joules": accelerators.joules(),

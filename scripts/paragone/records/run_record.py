@@ -109,7 +109,8 @@ class Activity(Part, frozen=True):
     """What a host did for some time; None where the system does not report it.
 
     `seconds`: by the kernel's clock since boot. `run`, `busy`, `idle`, `stolen`: CPU seconds of the run's
-    processes, of all processes, of none, and those that a hypervisor gave to other machines.
+    processes, of all processes, of none, and those that a hypervisor gave to other machines; in a contest
+    those of the cores that the variants use.
     `quota_throttled`: seconds for which CPU quotas held the process back. `heat_throttles`: how often heat
     slowed cores or packages down. `accelerator_joules`: energy of all accelerators, by NVML.
     """

@@ -126,7 +126,7 @@ class Turns(AbstractContextManager["Turns"]):
         self._repeats = rounds * len(variants)
         self.windows: list[Window] = []
         self._random = np.random.default_rng(seed)
-        self._host = HostWatch([os.getpid()])
+        self._host = HostWatch([os.getpid()], cores)
 
     def __exit__(self, *_: object) -> None:
         for variant in self.variants:
