@@ -1,7 +1,6 @@
 """The config is checked before anything runs, and decoded: unknown keys and impossible values are errors."""
 
 import re
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -26,8 +25,6 @@ from paragone.config.schema import (
     WorkloadBlock,
 )
 from paragone.tasks import CLASSIFICATION, Task
-
-ROOT = Path(__file__).parents[3]
 
 
 class Blocks(Protocol):
@@ -136,7 +133,7 @@ def _check_backends(backends: dict[str, BackendBlock]) -> None:
             ("engine", f"engines/{backend.engine}.py"),
             ("environment", f"envs/{backend.environment}.yaml"),
         ):
-            if not (plugins.file_of(path) or (ROOT / path).is_file()):
+            if not (plugins.file_of(path) or (plugins.LIBRARY.parents[1] / path).is_file()):
                 raise UserError(
                     f"backends.{name}.{key}: there is no {path} in scripts/paragone/, this checkout or "
                     "a plugin; add it or name one that is there"

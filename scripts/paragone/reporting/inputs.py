@@ -73,10 +73,8 @@ class Inputs(Shown, kw_only=True):
     @cached_property
     def numbers(self) -> Published:
         """What the paper has of the published experiment, nothing without one."""
-        if not self.published:
+        if not self.published or self.paper is None:
             return Published([], {}, [])
-        if self.paper is None:
-            raise UserError("paper: missing; name the folder of the published numbers")
         return numbers_of(read_paper(self.paper).published, self.published, "published")
 
     def paths(self, name: str) -> list[Path]:
