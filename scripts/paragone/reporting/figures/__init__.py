@@ -10,6 +10,7 @@ from typing import Any
 
 from paragone.analysis import tidy
 from paragone.base import plugins
+from paragone.base.errors import UserError
 from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
 
@@ -17,7 +18,13 @@ __path__ = plugins.extended(__path__, "reporting/figures")
 
 
 def load(name: str) -> Any:
-    """Return the module of a figure of the project or of a plugin; the plan knows no other names."""
+    """Return the module of a figure of the project or of a plugin.
+
+    Raises `UserError` that lists the known names.
+    """
+    names = plugins.names_in("reporting/figures")
+    if name not in names:
+        raise UserError(f"{name!r} is none of the figures: {', '.join(names)}")
     return plugins.load("reporting/figures", name, "points", "draw")
 
 
