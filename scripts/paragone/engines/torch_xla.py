@@ -4,12 +4,15 @@ The same code runs on TPU cores and on virtual CPU devices. The partitioned prog
 program on one device, so that batch norm sees the global batch.
 """
 
+import math
 import os
 from functools import cache
 
 import numpy as np
 import torch
 import torch_xla
+from torch import nn
+from torch.nn.modules.batchnorm import _NormBase as BatchOrInstanceNorm
 from torch_xla import backends, runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
@@ -20,6 +23,10 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE
 from paragone.engines.torch import Torch
 from paragone.machine.accelerators import tpu_is_attached
+
+# XLA's operation for batch norm computes these, with the epsilon in single precision. A deep network
+# multiplies its rounding by 10^7 (docs/evidence.md).
+NORMS = (BatchOrInstanceNorm, nn.LayerNorm, nn.GroupNorm)
 
 
 class TorchXLA(Torch):
@@ -36,6 +43,13 @@ class TorchXLA(Torch):
         # Created once per kind of array, as that takes longer than sending a small batch.
         self._sharding = cache(lambda axes: spmd.ShardingSpec(self._mesh, axes))
         return torch_xla.device()
+
+    def place(self, model: nn.Module) -> nn.Module:
+        """Move the model to the device; in double precision, the inputs of norms are scaled."""
+        for layer in model.modules():
+            if self.dtype == torch.float64 and isinstance(layer, NORMS):
+                layer.register_forward_pre_hook(_scaled)
+        return super().place(model)
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """Copy a host array to the devices, split by examples where they divide evenly, else replicated."""
@@ -74,6 +88,13 @@ class TorchXLA(Torch):
 
 
 ENGINE = TorchXLA
+
+
+def _scaled(norm: nn.Module, inputs: tuple) -> tuple:
+    """Return the inputs times c, by which c x / sqrt(c^2 variance + rounded) has the norm's own epsilon."""
+    rounded = float(np.float32(norm.eps))
+    scale = math.sqrt(rounded / norm.eps) if rounded else 1.0
+    return tuple(values * scale for values in inputs)
 
 
 def choose(kind: str, count: int | None = None) -> None:
