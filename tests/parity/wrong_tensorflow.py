@@ -63,10 +63,10 @@ def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
 
 
 class AlwaysDropout(keras.layers.Dropout):
-    """Dropout that ignores whether the model is evaluated."""
+    """Dropout that ignores whether the model is evaluated, and can be switched off."""
 
-    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        return super().call(inputs, training=True)
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        return super().__call__(*inputs, **options | {"training": True})
 
 
 def dropout_in_evaluation(patch: pytest.MonkeyPatch, engine: type) -> None:

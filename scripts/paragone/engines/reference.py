@@ -21,7 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.base import plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, World
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import MODEL, Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.engines import Probe, Reports
@@ -96,7 +96,10 @@ class Reference(Reports):
         if scale := self.workload.input:
             mean, std = (torch.tensor(v, dtype=self.dtype) for v in (scale.mean, scale.std))
             inputs = (inputs.to(self.dtype) / scale.divide - mean) / std
-            inputs = inputs.movedim(-1, 1).clone(memory_format=torch.contiguous_format)
+            inputs = inputs.movedim(-1, 1)
+            # Else in the layout of images, as in `engines/torch.py`: rounding and so tolerances depend on it.
+            if self.workload.initializer == MODEL:  # which may take views
+                inputs = inputs.clone(memory_format=torch.contiguous_format)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
             logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
         if self.workload.loss == "double_softmax":
