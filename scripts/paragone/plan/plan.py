@@ -5,7 +5,7 @@ Rules ask it for names of files, which begin with the path variable `<results>`,
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -282,7 +282,8 @@ class Plan:
 
     def parity_reports(self, *experiments: str) -> list[str]:
         """The parity reports of the workloads of some experiments, or of all."""
-        names = {spec.workload.name for spec in self._specs(experiments)}
+        trained = (self.experiments[name] for name in experiments or self.experiments)
+        names = {spec.workload.name for specs in trained for spec in specs}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
     def probes_of(self, *specs: Spec) -> list[str]:
@@ -292,10 +293,7 @@ class Plan:
 
     def manifests(self) -> list[str]:
         """The manifests of all data sets."""
-        return sorted({self.manifest(spec) for spec in self._specs(())})
-
-    def _specs(self, experiments: Iterable[str]) -> Iterator[Spec]:
-        return (spec for name in experiments or self.experiments for spec in self.experiments[name])
+        return sorted({self.manifest(spec) for spec in self.runs.values()})
 
     def shown(self, *sections: str) -> dict[str, PageSection]:
         """The sections of these names; by default those that `all` makes, which `only` may narrow."""
