@@ -143,9 +143,9 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     """What is learned, and how; the same for every framework
 
     dataset: one of datasets, or tfds/<builder>
-    model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; `pairs`, by the
-        name of a layer in another framework its name in PyTorch, for those that order does not pair;
-        what else is given are options of the model's function
+    model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; `pairs`,
+        {name of a layer in another framework: its name in PyTorch}, where order does not pair them; all
+        other keys are options of the model's function
     train_examples: train on the first so many examples; all if absent
     initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
         pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:

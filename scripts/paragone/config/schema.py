@@ -340,10 +340,10 @@ class ContestLengths(Closed):
     """How long the variants of a question are timed in turn, where an experiment asks for `contests`
 
     rounds: turns of each variant in a contest
-    window_seconds: of a turn
-    minutes: for the contests of one question; three are held, however long they take. Time that others take
-        on a busy machine does not count, up to twice as many minutes
-    load: the share of the machine that others may have in a turn, which is repeated otherwise
+    window_seconds: length of a turn
+    minutes: for the contests of one question; three are held, however long they take. Time lost to other
+        programs is added: at most twice as much
+    load: the share of the machine that others may have in a turn; a turn in which they have more is repeated
     """
 
     rounds: Count
@@ -366,6 +366,7 @@ class Primary(Closed):
         "time to target",
         "test accuracy",
         "test R²",
+        "test micro F1",
         "test mean absolute error",
         "test perplexity",
         "test loss",
