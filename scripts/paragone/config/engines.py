@@ -88,6 +88,7 @@ class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _CUDA_FEEDS: tuple[Feed, ...] = ("batches", "pinned", "resident")
 _FUSED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
 _CUDNN = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
+_GRAPHS = {"cuda_graphs": "passes are CUDA graphs, whose kernels start without the host"}
 
 ENGINES = {
     "tensorflow": Capabilities(
@@ -101,10 +102,7 @@ ENGINES = {
         {"single": "one worker"},
         batch_norm="whole",
         feeds=_CUDA_FEEDS,
-        tuned=_FUSED
-        | {
-            "cuda_graphs": "passes are CUDA graphs, whose kernels start without the host (CUDA alone)"
-        },
+        tuned=_FUSED | _GRAPHS,
     ),
     "torch_ddp": Capabilities(
         {"ddp": "one replica each"},

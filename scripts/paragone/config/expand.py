@@ -69,10 +69,8 @@ def expand(config: Config, experiment: str) -> list[Spec]:
                 workload = cell.workload or block.workload
                 run = spec_of(repeated, workload, cell, where, block)
                 if examples := run.workload.train_examples:
-                    try:
-                        run.steps(
-                            examples
-                        )  # too few are an error here, not of each run after its start
+                    try:  # too few are an error here, not of each run after its start
+                        run.steps(examples)
                     except UserError as error:
                         raise UserError(f"{where}: {error}") from error
                 runs.append(run)

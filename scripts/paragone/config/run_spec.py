@@ -30,9 +30,8 @@ AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
 Initializer = Literal["pytorch", "keras", "xavier", "gpt-2", "imagenet", "model"]
-MODEL: Literal["model"] = (
-    "model"  # the initializer of a model's own values, which one framework draws
-)
+# The initializer of a model's own values, which one framework draws.
+MODEL: Literal["model"] = "model"
 Loss = Literal["cross_entropy", "double_softmax"]
 Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix products
 Shuffle = Literal["each_epoch", "once", "with_replacement"]

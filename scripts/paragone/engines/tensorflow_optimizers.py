@@ -53,9 +53,8 @@ class Accumulation:
         ]
         self._batches = tf.Variable(0, trainable=False, aggregation=first)
         self.variables = [*self._sums, self._batches]  # the state
-        self._learning: list[
-            int
-        ] = []  # places of weights on which outputs depend, once it is traced
+        # Places of weights on which outputs depend, once it is traced.
+        self._learning: list[int] = []
 
     def add(self, gradients: list[tf.Tensor | None]) -> None:
         """Add the gradients of a batch; every replica calls this with its part of them."""

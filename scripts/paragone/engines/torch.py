@@ -183,9 +183,8 @@ class Torch(Reports):
     def feed(self, batches: Iterable[tuple], split: str) -> Iterator[tuple[torch.Tensor, ...]]:
         """Yield the batches of a split, "train" or "test", on the device."""
         for batch in batches:
-            if (
-                self.pins
-            ):  # PyTorch's host allocator uses page-locked memory again when its copy is done
+            if self.pins:
+                # PyTorch's host allocator uses page-locked memory again when its copy is done.
                 locked = (torch.from_numpy(array).pin_memory() for array in batch)
                 yield tuple(array.to(self.device, non_blocking=True) for array in locked)
             elif self.resident:

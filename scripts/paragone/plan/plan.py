@@ -226,10 +226,9 @@ class Plan:
         """Return the code of a program that fetches or serializes a data set."""
         block = self.dataset(dataset)
         names = [block["form"]]
-        if plugins.file_of(
-            f"data/builders/{block.get('builder')}.py"
-        ):  # else TensorFlow Datasets has it
-            names.append(block["builder"])
+        builder = block.get("builder")
+        if plugins.file_of(f"data/builders/{builder}.py"):  # else TensorFlow Datasets has it
+            names.append(builder)
         return code_of(program, "data", *names)
 
     def pythons(self, question: str) -> list[str]:
