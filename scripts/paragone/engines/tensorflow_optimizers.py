@@ -115,7 +115,6 @@ class TorchSgd(keras.optimizers.SGD):
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
     ) -> None:
-        """Update a weight."""
         move = tf.convert_to_tensor(gradient)
         if self.momentum:
             velocity = self.momentums[self._get_variable_index(variable)]
@@ -146,7 +145,6 @@ class TorchRmsprop(keras.optimizers.RMSprop):
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
     ) -> None:
-        """Update a weight."""
         g, place = tf.convert_to_tensor(gradient), self._get_variable_index(variable)
         rho, mean = tf.cast(self.rho, variable.dtype), self._velocities[place]
         self.assign(mean, rho * mean + (1 - rho) * tf.square(g))
@@ -185,7 +183,6 @@ class TorchNadam(keras.optimizers.Nadam):
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
     ) -> None:
-        """Update a weight."""
         dtype, place = variable.dtype, self._get_variable_index(variable)
         g, beta_1, beta_2 = tf.convert_to_tensor(gradient), self.beta_1, self.beta_2
         first, second = self._momentums[place], self._velocities[place]

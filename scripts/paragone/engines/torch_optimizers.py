@@ -167,7 +167,6 @@ class AdagradOfKeras(torch.optim.Adagrad):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        """Take one step."""
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is None:
@@ -189,7 +188,6 @@ class AdamEpsilonHat(torch.optim.Adam):
             group["taken"] = 0
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Take one step."""
         for group in self.param_groups:
             if group["capturable"]:
                 taken = self.state[group["params"][0]]["step"]
@@ -256,7 +254,6 @@ class NAdamOfSeenWords(NAdamOfWords):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        """Take one step."""
         before = {weight: weight.clone() for weight in self._sums}
         super().step(closure)
         for weight, kept in before.items():

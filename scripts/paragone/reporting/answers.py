@@ -304,7 +304,6 @@ def _picture(tables: Tables, rows: pd.DataFrame) -> Picture | None:
 
 
 def _effect(row: dict[str, Any], name: str) -> tuple[float | None, float | None, float | None]:
-    """Return how much better a variant of a pair is than the other one, with its interval if finite."""
     effect, low, high = pairwise.oriented(row, name)
     bounded = math.isfinite(low) and math.isfinite(high) and (low > 0 or not row["ratio"])
     value = effect if math.isfinite(effect) else None

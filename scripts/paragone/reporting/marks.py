@@ -273,7 +273,6 @@ def write_value(axes: Axes, row: int, end: float, value: str, wording: str) -> N
 
 
 def _row_name(name: str) -> str:
-    """Return the name of a row, what distinguishes it in lines of its own."""
     return _lines(name.replace(" (", "\n(", 1), _LABEL)
 
 

@@ -171,7 +171,6 @@ def read(job: PageJob) -> Results:
 
 
 def _section(entry: Entry, results: Path, captions: Path) -> Section:
-    """Read the section of an entry of the outline. Raises `UserError` if one of its files is missing."""
     figures, tables = [], []
     for name, label in entry.figures.items():
         path = results / "figures" / entry.name / f"{name}.svg"

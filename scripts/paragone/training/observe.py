@@ -93,7 +93,6 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
 
 
 def _within(workload: Workload, examples: int) -> Workload:
-    """Return the workload with a buffer and an evaluation of at most `examples`, fewer than there are."""
     evaluation = workload.evaluation
     if evaluation and evaluation.first:
         evaluation = replace(evaluation, first=min(evaluation.first, examples))

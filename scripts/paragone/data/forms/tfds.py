@@ -290,7 +290,6 @@ class _Reader:
         return read_split
 
     def _sequences(self, read: Callable[[Any], Any], split: str) -> Iterator:
-        """Yield texts or word indices of a split, each as `read` returns it, with their labels."""
         examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
         with self._undamaged():
             while part := list(islice(examples, TEXTS_AT_A_TIME)):
