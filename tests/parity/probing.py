@@ -14,7 +14,7 @@ from paragone.config.run_spec import Spec
 from paragone.parity.compare import report
 from paragone.workers import supervisor
 
-PATHS = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+PATHS = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
 
 
 def probe_command(spec: Spec, arrays: Arrays, output: Path) -> list[str]:

@@ -11,11 +11,12 @@ from workspace import CONFIG, Arrays, call, made_once, make_spec
 from workspace import train_command as train
 
 from paragone import data
+from paragone.analysis import compliance
 from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec, Tuned
 from paragone.parity.first_steps import reference
 from paragone.records import record
-from paragone.records.run_record import FirstSteps
+from paragone.records.run_record import FirstSteps, RunRecord
 from paragone.tasks import Task
 from paragone.training.observe import write
 
@@ -27,7 +28,16 @@ class ShortRuns:
         self._arrays = arrays
         self._factory = factory
 
-    def first_steps(
+    def first_steps(self, *cell: object, **options: object) -> FirstSteps | None:
+        """What the record of a run says; the arguments are those of `record`."""
+        return self.record(*cell, **options).first_steps
+
+    def broken(self, backend: str, bug: str = "") -> set[str]:
+        """The rules on counts that two replicas break."""
+        found = compliance.of_run(self.record(backend, 2, "float32", bug=bug))
+        return {one.rule for one in found} & {"counted", "weighed"}
+
+    def record(
         self,
         backend: str,
         replicas: int,
@@ -37,8 +47,8 @@ class ShortRuns:
         tuned: dict | str = "",
         bug: str = "",
         task: Task | None = None,
-    ) -> FirstSteps:
-        """What the record of a run says. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
+    ) -> RunRecord:
+        """The record of a run. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
         Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run, or
         another block `tuned` than the config's. `task`: another than the workload's.
@@ -75,7 +85,7 @@ class ShortRuns:
         if not bug:
             for process in made.processes:
                 assert process.variables == spec.tuning.variables
-        return made.first_steps
+        return made
 
     def _expected(self, spec: Spec) -> Path:
         """The file of the reference's first steps, made once for all processes."""

@@ -78,7 +78,32 @@ def test_every_wrong_engine_is_refused_for_its_reason(in_one_folder, references,
     assert judged["unexpected"] == {}
 
 
+# By fault, the rules that refuse its record, or which of run and contests has no speed.
+BROKEN = {
+    "nothing": [],
+    "at-most-half-of-the-test-set": ["weighed"],
+    "half-of-the-test-batches": ["weighed"],
+    "half-of-the-test-images": ["weighed"],
+    "padding-is-evaluated": ["weighed"],
+    "tested-on-training-images": ["weighed"],
+    "an-epoch-ends-early": ["counted", "weighed"],
+    "gradients-of-two-batches": ["counted"],
+    "only-half-is-drawn": ["counted"],
+    "one-order-for-all-epochs": ["counted"],
+    "order-of-the-files": ["counted"],
+    "labels-of-the-neighbors": ["counted"],
+    "timed-in-epochs": ["run"],
+    "timed-in-turns": ["contests"],
+}
+
+
+def test_a_record_shows_what_was_wrong(small, tmp_path, cell):
+    places = tmp_path, small.manifest, small.folder
+    assert last_of("judge_records.py", cell, *places) == BROKEN
+
+
 CELLS = {
+    test_a_record_shows_what_was_wrong: ["torch"],
     test_an_engine_keeps_its_contract: [("torch", 1)],  # backend, replicas
     # Backend, replicas, precision; more see `ShortRuns.first_steps`.
     test_a_run_takes_the_steps_of_the_reference: [

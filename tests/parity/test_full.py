@@ -27,6 +27,12 @@ def test_a_wrong_engine_of_several_replicas_is_refused(short_runs, cell):
     assert f"{group} deviate by" in steps.reason
 
 
+def test_a_record_of_several_replicas_shows_what_was_wrong(short_runs, cell):
+    backend, bug = cell
+    assert short_runs.broken(backend, bug) == {"weighed"}
+    assert short_runs.broken(backend) == set()
+
+
 def test_class_weights_are_averaged_over_the_global_batch(short_runs, cell):
     """Two replicas have labels of different weights, so that a mean per replica would be wrong."""
     steps = short_runs.first_steps(cell, 2, "float64", task=TASK)
@@ -61,6 +67,10 @@ CELLS = {
     test_a_wrong_engine_of_several_replicas_is_refused: [
         ("torch-ddp", "replicas-on-their-own", "updates"),
         ("torch-ddp", "statistics-of-the-second-replica", "means"),
+    ],
+    test_a_record_of_several_replicas_shows_what_was_wrong: [
+        ("torch-ddp", "metrics-of-the-first-replica"),
+        ("torch-ddp", "each-replica-has-the-first-part"),
     ],
     test_class_weights_are_averaged_over_the_global_batch: ["torch-ddp"],
     test_every_protocol_passes: [

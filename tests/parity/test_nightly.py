@@ -9,6 +9,7 @@ from parity.conftest import TEXTS
 from parity.probing import judge, probe_command, probe_in_one_process
 from parity.protocols import NADAM
 from parity.test_engines import (
+    test_a_record_shows_what_was_wrong,
     test_a_run_takes_the_steps_of_the_reference,
     test_an_engine_keeps_its_contract,
     test_every_protocol_passes,
@@ -16,6 +17,7 @@ from parity.test_engines import (
     test_every_wrong_engine_is_refused_for_its_reason,
 )
 from parity.test_full import (
+    test_a_record_of_several_replicas_shows_what_was_wrong,
     test_a_wrong_engine_of_several_replicas_is_refused,
     test_class_weights_are_averaged_over_the_global_batch,
 )
@@ -63,6 +65,16 @@ CELLS = {
         ("tensorflow-mirrored", "statistics-of-the-first-replica", "means"),
         ("torch-fsdp", "statistics-twice-those-of-the-first-replica", "means"),
         ("torch-fsdp", "replicas-on-their-own", "updates"),
+    ],
+    test_a_record_shows_what_was_wrong: [
+        "torch-compile",
+        "torch-xla",
+        "jax",
+        "tensorflow-mirrored",
+    ],
+    test_a_record_of_several_replicas_shows_what_was_wrong: [
+        ("tensorflow-mirrored", "metrics-of-the-first-replica"),
+        ("torch-fsdp", "metrics-of-the-first-replica"),
     ],
     test_class_weights_are_averaged_over_the_global_batch: ["tensorflow-mirrored"],
     test_every_protocol_passes: [

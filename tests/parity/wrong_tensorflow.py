@@ -119,11 +119,25 @@ def weights_of_each_replica(right: Callable, engine: Any, *of: tf.Tensor) -> tf.
     return engine.shard.replicas * weights
 
 
+def metrics_of_the_first_replica(engine: Any) -> None:
+    with engine._strategy.scope():
+        engine._totals = [
+            tf.Variable(
+                0.0,
+                synchronization=tf.VariableSynchronization.ON_READ,
+                aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+                trainable=False,
+            )
+            for _ in engine._totals
+        ]
+
+
 OF_REPLICAS = {
     "tensorflow-mirrored": {
         "mean-over-a-replica": wrapped("_gradients", mean_over_a_replica),
         "each-replica-has-the-first-part": wrapped("_parts", first_part_for_all),
         "statistics-of-the-first-replica": statistics_on_their_own,
         "weights-of-each-replica": wrapped("_divisor", weights_of_each_replica),
+        "metrics-of-the-first-replica": after_build(metrics_of_the_first_replica),
     },
 }

@@ -9,7 +9,9 @@ from parity.wrong_engines import Bugs, Plant, after_build, wrapped
 from torch import distributed, nn
 from torch.nn import functional
 
+from paragone.data.batches import Shard
 from paragone.engines import torch_fsdp, torch_optimizers
+from paragone.engines.torch import Torch
 from paragone.models import torch as models
 
 
@@ -138,6 +140,10 @@ def end_of_epoch(of_buffer: Callable[[torch.Tensor], Any]) -> Callable:
     return wrapped("end_of_epoch", wrong)
 
 
+def metrics_of_the_first_replica(right: Callable, engine: Any, totals: torch.Tensor) -> Any:
+    return Torch.metrics(engine, totals)
+
+
 def meshes_of_one(patch: pytest.MonkeyPatch, engine: type) -> None:
     right = torch_fsdp.init_device_mesh
 
@@ -156,9 +162,14 @@ OF_REPLICAS = {
             lambda buffer: distributed.broadcast(buffer, src=1)
         ),
         "weights-of-each-replica": wrapped("per_replica", lambda right, engine, total: total),
+        "metrics-of-the-first-replica": wrapped("metrics", metrics_of_the_first_replica),
+        "each-replica-has-the-first-part": after_build(
+            lambda engine: setattr(engine, "shard", Shard(0, 1, 2))
+        ),
     },
     "torch-fsdp": {
         "statistics-twice-those-of-the-first-replica": end_of_epoch(lambda buffer: buffer.mul_(2)),
         "replicas-on-their-own": meshes_of_one,
+        "metrics-of-the-first-replica": wrapped("metrics", metrics_of_the_first_replica),
     },
 }
