@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paragone.analysis import columns
-from paragone.analysis.compliance import (
-    REMARK,
-    Violation,
-    at_places,
-    is_disturbed,
-    of_contests,
-    table,
-)
+from paragone.analysis import columns, compliance
+from paragone.analysis.compliance import Violation, is_disturbed
 from paragone.analysis.grouping import SETTING
 from paragone.config.questions import CELL
 from paragone.records.contest_record import Contest, ContestsRecord
@@ -66,7 +59,10 @@ def rounds(
 def _rows(
     record: ContestsRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
 ) -> Iterator[dict[str, Any]]:
-    broken = [*of_contests(record), *(row for row in violations if row.run == record.question)]
+    broken = [
+        *compliance.of_contests(record),
+        *(row for row in violations if row.run == record.question),
+    ]
     for number, contest in enumerate(record.contests):
         enough, busiest = counts(contest), _busiest(contest)
         for index, contestant in enumerate(contest.contestants):
@@ -99,12 +95,12 @@ def _rows(
             ]
             where = f"contests[{number}].contestants[{index}]"
             if not windows:
-                yield shared | {"violations": " ".join(at_places(broken, where))}
+                yield shared | {"violations": " ".join(compliance.at_places(broken, where))}
                 continue
             # The start of an epoch is the same in each window: its median is less noisy than each.
             first = median(window.first for _, window in windows)
             for place, window in windows:
-                rules = at_places(broken, where, f"contests[{number}].windows[{place}]")
+                rules = compliance.at_places(broken, where, f"contests[{number}].windows[{place}]")
                 row = shared | {
                     "round": window.round,
                     "place": place,
@@ -113,7 +109,9 @@ def _rows(
                     **columns.of_others([other_cpu_share([window.host])]),
                     "violations": " ".join(rules),
                 }
-                sound = all(table()[rule].severity == REMARK for rule in rules)
+                sound = all(
+                    compliance.table()[rule].severity == compliance.REMARK for rule in rules
+                )
                 if proven is True and sound and enough and window.seconds > first:
                     examples = window.steps * spec.global_batch
                     row["examples_per_second"] = examples / (window.seconds - first)

@@ -140,7 +140,7 @@ class _Subject:
         self.has_dropout = False
         self.notices: list[str] = []
         folder.mkdir()
-        self._negate_in_the_end()
+        self._negate_in_the_end(folder)
         process = Process(
             **asdict(_entry()), rank=0, variables={}, manifest_sha256=dataset.manifest_sha256
         )
@@ -157,24 +157,20 @@ class _Subject:
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
         )
 
-    def _negate_in_the_end(self) -> None:
+    def _negate_in_the_end(self, folder: Path) -> None:
         """Evaluate negated weights after the last checkpoint, in the last epoch, as the reference does."""
-        engine, checkpoints = self.engine, []
-        save, evaluate = engine.save, engine.evaluate
-
-        def save_and_count(folder: Path) -> None:
-            save(folder)
-            checkpoints.append(folder)
+        engine, evaluate = self.engine, self.engine.evaluate
+        last = f"checkpoints/*/epoch-{self.spec.epochs - 1:04d}"
 
         def evaluate_negated(batches: Iterable[tuple], steps: int) -> Metrics:
-            if len(checkpoints) < self.spec.epochs - 1:
+            if not [*folder.glob(last)]:
                 return evaluate(batches, steps)
             reference.negate(engine)
             metrics = evaluate(batches, steps)
             reference.negate(engine)
             return metrics
 
-        engine.save, engine.evaluate = save_and_count, evaluate_negated
+        engine.evaluate = evaluate_negated
 
     def drop_nothing(self) -> None:
         """Let the engine be built without dropout, and its model be looked at."""
