@@ -159,14 +159,15 @@ class _Subject:
 
     def _negate_in_the_end(self, folder: Path) -> None:
         """Evaluate negated weights after the last checkpoint, in the last epoch, as the reference does."""
-        engine, evaluate = self.engine, self.engine.evaluate
+        engine = self.engine
         last = f"checkpoints/*/epoch-{self.spec.epochs - 1:04d}"
 
         def evaluate_negated(batches: Iterable[tuple], steps: int) -> Metrics:
+            evaluate = type(engine).evaluate
             if not [*folder.glob(last)]:
-                return evaluate(batches, steps)
+                return evaluate(engine, batches, steps)
             reference.negate(engine)
-            metrics = evaluate(batches, steps)
+            metrics = evaluate(engine, batches, steps)
             reference.negate(engine)
             return metrics
 
