@@ -47,12 +47,14 @@ def of_torch() -> dict[str, Any]:
             self.positions = nn.Parameter(torch.randn(1, 14, 4))
             self.first, self.second = nn.Conv1d(8, 6, 3, groups=2), nn.ConvTranspose1d(6, 4, 3, 2)
             self.blocks = nn.Sequential(Block(), Block())
+            self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
             self.head = nn.Linear(4, classes)
 
         def forward(self, x: Any) -> Any:
             x = self.second(self.first(x.squeeze(1).transpose(1, 2)).tanh()).transpose(1, 2)
             x = torch.cat([self.token.expand(len(x), 1, 4), x], 1) + self.positions
-            return self.head(self.blocks(x).tanh().mean(1))
+            x = self.blocks(x)
+            return self.head((x + self.attention(x, x, x)[0]).tanh().mean(1))
 
     class Recurrent(nn.Module):
         def __init__(self, layer: Any, outputs: int, classes: int, one_bias: bool) -> None:
@@ -72,10 +74,20 @@ def of_torch() -> dict[str, Any]:
 
         return create
 
+    class Ending(nn.Module):
+        def __init__(self, classes: int) -> None:
+            super().__init__()
+            self.first, self.second, self.head = (nn.Linear(8, n) for n in (8, 8, classes))
+
+        def forward(self, x: Any) -> Any:
+            logits = self.head(self.second(self.first(x.squeeze(1)).tanh()).tanh().mean(1))
+            return logits if self.training else logits.softmax(1)
+
     return {
         "images": images,
         "volumes": volumes,
         "tokens": lambda shape, classes: Tokens(classes),
+        "ending": lambda shape, classes: Ending(classes),
         "lstm": recurrent("LSTM", True, num_layers=2),
         "lstm-without-bias": recurrent("LSTM", True, bias=False),
         "gru": recurrent("GRU", False, bidirectional=True),
@@ -129,6 +141,7 @@ def of_tensorflow() -> dict[str, Any]:
             self.first = layers.Conv1D(6, 3, groups=2)
             self.second = layers.Conv1DTranspose(4, 3, strides=2)
             self.blocks = [Block(), Block()]
+            self.attention = layers.MultiHeadAttention(2, 2)
             self.head = layers.Dense(classes)
 
         def call(self, x: Any) -> Any:
@@ -137,7 +150,16 @@ def of_tensorflow() -> dict[str, Any]:
             x = ops.concatenate([token, x], 1) + self.positions
             for block in self.blocks:
                 x = block(x)
-            return self.head(ops.mean(ops.tanh(x), 1))
+            return self.head(ops.mean(ops.tanh(x + self.attention(x, x)), 1))
+
+    class Ending(keras.Model):
+        def __init__(self, classes: int) -> None:
+            super().__init__(name="ending")
+            self.head, self.b, self.a = (layers.Dense(n) for n in (classes, 8, 8))
+
+        def call(self, x: Any, training: bool = False) -> Any:
+            logits = self.head(ops.mean(ops.tanh(self.b(ops.tanh(self.a(x[..., 0])))), 1))
+            return logits if training else ops.softmax(logits)
 
     def recurrent(*rows: Any) -> Any:
         def create(shape: tuple, classes: int) -> Any:
@@ -156,6 +178,7 @@ def of_tensorflow() -> dict[str, Any]:
         "images": images,
         "volumes": volumes,
         "tokens": lambda shape, classes: Tokens(classes),
+        "ending": lambda shape, classes: Ending(classes),
         "lstm": recurrent(lstm(), lstm()),
         "lstm-without-bias": recurrent(lstm(use_bias=False)),
         "gru": recurrent(lambda: both(layers.GRU(5, return_sequences=True))),
@@ -204,6 +227,7 @@ def of_jax() -> dict[str, Any]:
             self.first = nnx.Conv(8, 6, (3,), feature_group_count=2, **valid)
             self.second = nnx.ConvTranspose(6, 4, (3,), strides=(2,), **valid)
             self.blocks = nnx.List([Block(rngs), Block(rngs)])
+            self.attention = nnx.MultiHeadAttention(2, 4, decode=False, rngs=rngs)
             self.head = nnx.Linear(4, classes, rngs=rngs)
 
         def __call__(self, x: Any) -> Any:
@@ -212,7 +236,15 @@ def of_jax() -> dict[str, Any]:
             x = jnp.concatenate([token, x], 1) + self.positions
             for block in self.blocks:
                 x = block(x)
-            return self.head(jnp.tanh(x).mean(1))
+            return self.head(jnp.tanh(x + self.attention(x)).mean(1))
+
+    class Ending(nnx.Module):
+        def __init__(self, classes: int, rngs: Any) -> None:
+            self.head, self.b, self.a = (nnx.Linear(8, n, rngs=rngs) for n in (classes, 8, 8))
+
+        def __call__(self, x: Any, train: bool) -> Any:
+            logits = self.head(jnp.tanh(self.b(jnp.tanh(self.a(x[..., 0])))).mean(1))
+            return logits if train else nnx.softmax(logits)
 
     class Recurrent(nnx.Module):
         def __init__(self, classes: int, cells: list, rngs: Any) -> None:
@@ -236,10 +268,14 @@ def of_jax() -> dict[str, Any]:
         "images": images,
         "volumes": volumes,
         "tokens": lambda shape, classes, rngs: Tokens(classes, rngs),
+        "ending": lambda shape, classes, rngs: Ending(classes, rngs),
         "lstm": recurrent("OptimizedLSTMCell", 8, 5),
         "gru-of-one-bias": recurrent("GRUCell", 8),
         "rnn": recurrent("SimpleCell", 8),
     }
 
 
+# Of "ending", whose layers are in another order there.
+PAIRS = {"head": "head", "b": "second", "a": "first"}
+PAIRS |= {"ending/dense": "head", "ending/dense_1": "second", "ending/dense_2": "first"}
 MODELS = {"torch": of_torch, "tensorflow": of_tensorflow, "jax": of_jax}

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 import pytest
 from made_images import make_images
 from msgspec.structs import replace
-from parity.layers import MODELS
+from parity.layers import MODELS, PAIRS
 from workspace import changed, make_spec
 
 from paragone.config.engines import reference_of
@@ -24,6 +24,7 @@ COMPARED = [
     *(("images", "torch"), ("images", "tensorflow"), ("images", "jax")),
     *(("volumes", "torch"), ("volumes", "tensorflow"), ("volumes", "jax")),
     *(("tokens", "torch"), ("tokens", "tensorflow"), ("tokens", "jax")),
+    *(("ending", "torch"), ("ending", "tensorflow"), ("ending", "jax")),
     *(("lstm", "torch"), ("lstm", "tensorflow"), ("lstm", "jax")),
     *(("rnn", "tensorflow"), ("rnn", "jax")),
     *(("lstm-without-bias", "tensorflow"), ("gru", "tensorflow"), ("gru-of-one-bias", "jax")),
@@ -44,7 +45,7 @@ def observed(framework: str, names: list[str], of_reference: bool = False) -> di
     module.MODELS |= MODELS[framework]()
     arrays = {}
     for name in names:
-        spec = spec_of({"name": name}, framework)
+        spec = spec_of({"name": name, "pairs": PAIRS if name == "ending" else {}}, framework)
         spec = replace(spec, backend=reference_of(spec)) if of_reference else spec
         arrays[name] = observe(spec, DATASET)
     return arrays
@@ -74,3 +75,9 @@ def test_a_kind_of_layer_is_the_same_in_each_framework(observations, name, frame
     initial = {n.partition("/")[2] for n in right if n.startswith("initial/")}
     weights = {n.partition("/")[2] for n in arrays if n.startswith("weights/")}
     assert weights == initial
+
+
+@pytest.mark.parametrize("framework", BACKENDS)
+def test_probabilities_in_evaluation_alone_are_noticed(observations, framework):
+    (notice,) = Observation.of(observations[framework]["ending"]).notices
+    assert "model ending returns probabilities in evaluation, " in notice

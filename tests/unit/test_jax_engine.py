@@ -65,7 +65,7 @@ def test_gradients_of_biases_are_summed_in_single_precision(name):
     """By XLA's own sum in bfloat16 they are off by a tenth of what random cotangents sum up to."""
     make, shape = LAYERS[name]
     layer, plain = make(), make()
-    compute_in([layer], "bfloat16")
+    compute_in(layer, "bfloat16")
     plain.dtype = jnp.bfloat16
     inputs = jnp.asarray(RANDOM.normal(size=shape), jnp.bfloat16)
     outputs = layer(inputs)

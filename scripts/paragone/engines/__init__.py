@@ -14,11 +14,11 @@ from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Program
 from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import Initializer, Spec, Workload
+from paragone.config.run_spec import MODEL, Initializer, Spec, Workload
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.models.start import checked, placed
-from paragone.models.weights import Entry, Pretrained, Weights, bare, starting
+from paragone.models.weights import Entries, Pretrained, Weights, bare, starting
 
 __path__ = plugins.extended(__path__, "engines")
 
@@ -127,9 +127,13 @@ class Reports(Protocol):
             raise Unavailable(f"{path}: this engine starts from no file")
         return self.library.read_start(path, self.model)
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Entries:
         """Return the arrays that `weights` copies, by canonical name; none if that is not reported."""
-        return self.library.entries_by(self.workload)(self.model) if self.library else ()
+        if self.library is None:
+            return ()
+        if self.workload.initializer == MODEL:
+            return self.library.native_entries(self.model)
+        return self.library.canonical_entries(self.model, self.workload.pairs)
 
     def out_of_memory(self, error: Exception) -> bool:
         """Return whether the error means that the memory of a device or of the host is full."""

@@ -77,7 +77,7 @@ class Jax(Reports):
                 module.counts = spec.workload.updates_seen_words
             if isinstance(module, models.MaxPool):
                 module.compares = bool(spec.tuned("compared_pools"))
-        models.compute_in(models.computing(self.model), spec.precision)
+        models.compute_in(self.model, spec.precision)
         self._set_graphs()
         _, params, squares, self._streams, statistics = nnx.split(
             self.model, models.is_trained, models.Squares, models.is_random, ...

@@ -8,8 +8,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Workload
-from paragone.models.tensorflow import Entries
-from paragone.models.weights import decayed, trainable
+from paragone.models.weights import Entries, decayed, trainable
 
 Options = dict[str, Any]
 # Keys that Keras' optimizers lack, or read otherwise.

@@ -7,7 +7,7 @@ are assigned in forward order, which `canonical_entries` relies on.
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import pairwise, product
 from operator import attrgetter
@@ -22,12 +22,12 @@ from safetensors.numpy import load_file
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.run_spec import MODEL, Initializer, Workload
+from paragone.config.run_spec import MODEL, Initializer
 from paragone.models.start import damaged, unwrapped
 from paragone.models.weights import (
     BUFFER,
     FROZEN,
-    Entry,
+    Entries,
     Layer,
     Layout,
     View,
@@ -190,15 +190,6 @@ _KINDS: dict[type, tuple[str, dict[str, str]]] = {
     nnx.LSTMCell: ("", {}),  # whose layers of one gate are free parameters, and no dense layers
 }
 
-Entries = Iterable[Entry]
-
-
-def entries_by(workload: Workload) -> Callable[[nnx.Module], Entries]:
-    """Return what yields the arrays of a module by the names that a workload's initializer asks for."""
-    if workload.initializer == MODEL:
-        return native_entries
-    return partial(canonical_entries, pairs=workload.pairs)
-
 
 def native_entries(model: nnx.Module) -> Entries:
     """Yield what `canonical_entries` does of any module, with flax's paths and axes.
@@ -340,11 +331,6 @@ def dropout_off(model: nnx.Module) -> bool:
     return was_on
 
 
-def computing(model: nnx.Module) -> Iterable[Any]:
-    """Return the layers that compute in a precision."""
-    return [layer for _, layer in nnx.iter_modules(model) if "dtype" in vars(layer)]
-
-
 def weighted(node: Any) -> Iterator[Any]:
     """Yield layers of known kinds, and the variables of other modules, in the order of their assignment."""
     if type(node) in _KINDS or isinstance(node, nnx.Variable):
@@ -358,14 +344,14 @@ def weighted(node: Any) -> Iterator[Any]:
 _PRODUCTS: dict[type, str] = {nnx.Conv: "conv_general_dilated", nnx.Linear: "dot_general"}
 
 
-def compute_in(layers: Iterable[Any], precision: str) -> None:
-    """Make the layers compute in a precision; their variables keep theirs.
+def compute_in(model: nnx.Module, precision: str) -> None:
+    """Make the layers of a model compute in a precision; their variables keep theirs.
 
     In bfloat16 the gradients of biases are still summed in float32, as TensorFlow and PyTorch do. On a CPU
     XLA would add up the cotangents in bfloat16, with an error of a tenth of a random gradient: before batch
     norm, where the sum should be 0, biases would drift, and running means lag behind them.
     """
-    for layer in layers:
+    for layer in (layer for _, layer in nnx.iter_modules(model) if "dtype" in vars(layer)):
         layer.dtype = jnp.dtype(precision)
         # Of what a recurrent layer starts with.
         layer.param_dtype = jnp.promote_types(layer.dtype, jnp.float32)

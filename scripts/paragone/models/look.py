@@ -90,8 +90,9 @@ def _notices(
     if summing and not task.numeric and spec.workload.loss != "double_softmax":
         notices.append(
             f"returns probabilities in {' and '.join(summing)}, positive and of sum 1, and the loss takes "
-            "logits, so that softmax is applied twice; leave it out, or write `loss: double_softmax` if the "
-            "source has this flaw"
+            "logits, so that softmax is applied twice; leave it out"
+            + ", or write `loss: double_softmax` if the source has this flaw"
+            * ("training" in summing)
         )
     if positive and task.multi_label:
         notices.append(

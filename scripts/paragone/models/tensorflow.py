@@ -7,8 +7,7 @@ of the workload's `model` block, and returns a model from (batch, height, width,
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import h5py
@@ -16,12 +15,11 @@ import numpy as np
 
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
-from paragone.config.run_spec import MODEL, Workload
 from paragone.models.start import damaged, unwrapped
 from paragone.models.weights import (
     BUFFER,
     FROZEN,
-    Entry,
+    Entries,
     Layer,
     Layout,
     View,
@@ -75,16 +73,6 @@ _KINDS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-Entries = Iterable[Entry]
-
-
-def entries_by(workload: Workload) -> Callable[[keras.Layer], Entries]:
-    """Return what yields the arrays of a model by the names that a workload's initializer asks for."""
-    if workload.initializer == MODEL:
-        return native_entries
-    return partial(canonical_entries, pairs=workload.pairs)
-
-
 def native_entries(model: keras.Layer) -> Entries:
     """Yield what `canonical_entries` does of any model, with Keras' paths; the second of a path is numbered.
 
@@ -135,12 +123,9 @@ def _arrays_of(layer: keras.Layer) -> Layer:
     match kind:
         case "dense" if hasattr(layer, "equation"):
             _, kernel, result = layer.equation.replace("->", ",").split(",")
-            inputs = math.prod(  # those come first
-                size
-                for axis, size in zip(kernel, by_name["kernel"].shape, strict=True)
-                if axis not in result
-            )
-            views = {"kernel": lambda array: array.reshape(inputs, -1), "bias": np.ravel}
+            inputs = sum(axis not in result for axis in kernel)  # those come first
+            size = math.prod(by_name["kernel"].shape[:inputs])
+            views = {"kernel": lambda array: array.reshape(size, -1), "bias": np.ravel}
         case "gru":
             gates = (1, 0, 2)  # the gates of update and of reset, which PyTorch and flax exchange
             if not layer.reset_after:

@@ -8,7 +8,7 @@ to logits. Layers are registered in forward order, which `canonical_entries` rel
 import math
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,12 +22,11 @@ from torch.nn.parameter import is_lazy
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.run_spec import MODEL, Workload
 from paragone.models.start import damaged, unwrapped
 from paragone.models.weights import (
     BUFFER,
     FROZEN,
-    Entry,
+    Entries,
     Layer,
     Layout,
     View,
@@ -80,6 +79,10 @@ def _depthwise(channels: int, array: np.ndarray) -> np.ndarray:
     return split.transpose(*range(2, split.ndim), 0, 1)
 
 
+def _third(place: int, array: np.ndarray) -> np.ndarray:
+    return np.split(array, 3)[place].T
+
+
 matrix: View = np.transpose
 _CELL = {
     "kernel": "weight_ih",
@@ -117,6 +120,17 @@ def _kinds(layer: nn.Module) -> Iterator[tuple[str, str, Parts]]:
             yield "", "group_norm", _AFFINE
         case nn.RMSNorm() if len(layer.normalized_shape) == 1:
             yield "", "rms_norm", {"gamma": ("weight", as_it_is)}
+        case nn.MultiheadAttention() if layer.in_proj_weight is not None:
+            for place in range(3):  # of queries, keys and values
+                view = partial(_third, place)
+                yield (
+                    "",
+                    "dense",
+                    {
+                        "kernel": ("in_proj_weight", view),
+                        "bias": ("in_proj_bias", view),
+                    },
+                )
         case nn.RNNBase() | nn.RNNCellBase():
             kind = re.sub("cell|_.*", "", getattr(layer, "mode", type(layer).__name__).lower())
             of_cells = getattr(layer, "_all_weights", [["weight_ih"]])
@@ -166,16 +180,6 @@ def dropout_off(module: nn.Module) -> bool:
                 was_on = True
                 setattr(layer, name, 0.0)
     return was_on
-
-
-Entries = Iterable[Entry]
-
-
-def entries_by(workload: Workload) -> Callable[[nn.Module], Entries]:
-    """Return what yields the arrays of a module by the names that a workload's initializer asks for."""
-    if workload.initializer == MODEL:
-        return native_entries
-    return partial(canonical_entries, pairs=workload.pairs)
 
 
 def native_entries(module: nn.Module) -> Entries:

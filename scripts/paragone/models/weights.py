@@ -73,6 +73,7 @@ class Layout:
 
 
 Entry = tuple[str, Any, Layout]  # name, the framework's array, its layout
+Entries = Iterable[Entry]
 
 
 class Layer(NamedTuple):
@@ -85,7 +86,7 @@ class Layer(NamedTuple):
 
 
 def canonical_arrays(
-    layers: Iterable[Layer], native: Iterable[Entry], pairs: dict[str, str]
+    layers: Iterable[Layer], native: Entries, pairs: dict[str, str]
 ) -> Iterator[Entry]:
     """Yield each weight by its canonical name: those of layers of known kinds by order, others by name.
 
@@ -94,10 +95,15 @@ def canonical_arrays(
     name; those that there are are removed.
     """
     left = {id(array): (name, array, layout) for name, array, layout in native}
+    owners: dict[int, str] = {}
     numbers, alike = count(), Counter[str]()
     by_name: list[Entry] = []
     for path, kind, parts, gates in layers:
-        there = {part: pair for part, pair in parts.items() if id(pair[0]) in left}
+        there = {
+            part: pair
+            for part, pair in parts.items()
+            if id(pair[0]) in left and owners.setdefault(id(pair[0]), path) == path
+        }
         if not there:
             continue
         identity = pairs.pop(path, None)
@@ -110,10 +116,8 @@ def canonical_arrays(
                 yield entry
             else:
                 by_name.append(entry)
-        for array, _ in there.values():
-            left.pop(id(array), None)
-    for name, array, layout in left.values():
-        if not name.endswith(BUFFER):
+    for key, (name, array, layout) in left.items():
+        if key not in owners and not name.endswith(BUFFER):
             last = re.split(r"[./]", bare(name))[-1].split(" ")[0]
             identity = pairs.pop(bare(name), None)
             if identity is None:
@@ -132,7 +136,7 @@ def bare(name: str) -> str:
     return name.removesuffix(FROZEN).removesuffix(BUFFER)
 
 
-def native_arrays(entries: Iterable[Entry], weights: Weights) -> Iterable[tuple[Any, np.ndarray]]:
+def native_arrays(entries: Entries, weights: Weights) -> Iterable[tuple[Any, np.ndarray]]:
     """Return each array of a framework, and its values in canonical weights, in its own layout."""
     values: dict[int, tuple[Any, np.ndarray]] = {}
     for name, array, layout in entries:

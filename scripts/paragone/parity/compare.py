@@ -66,9 +66,14 @@ LIKELY = {
     "resumed": "a state that checkpoints do not hold",
     "dropout": "the rate or the place of dropout",
 }
-LISTED = 8  # arrays without a counterpart, in a reason
+# Arrays without a counterpart: how many are listed in a reason, and what to do.
+LISTED = 8
+PAIRING = (
+    "create layers in the order in which they are applied, name free parameters alike, or write which belong "
+    "together, `pairs: {theirs: ours}` of the workload's `model`"
+)
 SECOND_BIAS = (
-    "; recurrent layers of PyTorch have two biases, and training both is another update than of their sum: "
+    "recurrent layers of PyTorch have two biases, and training both is another update than of their sum: "
     "write `bias=False`, or freeze the second at zero, `lstm.bias_hh_l0.requires_grad_(False).zero_()`"
 )
 FLOORS = {"float64": 1e-3, "float32": 1e-2}
@@ -155,15 +160,11 @@ def _unpaired(observed: Observation, reference: Observation) -> str:
     """Return what arrays have no counterpart of their name and shape, side by side; empty if all have."""
     sides = _beyond(observed, reference), _beyond(reference, observed)
     rows = [f"{here} against {there}" for here, there in zip_longest(*sides, fillvalue="none")]
-    if not rows:
-        return ""
-    more = f"; {len(rows) - LISTED} more" * (len(rows) > LISTED)
-    has_two = any("recurrent_bias" in row for row in rows)
-    return (
-        f"arrays without a counterpart, here against PyTorch: {'; '.join(rows[:LISTED])}{more}; create "
-        "layers in the order in which they are applied, name free parameters alike, or write which belong "
-        f"together, `pairs: {{theirs: ours}}` of the workload's `model`{SECOND_BIAS * has_two}"
-    )
+    biases = [row for row in rows if "recurrent_bias" in row]
+    more = [f"{len(rows) - LISTED} more"] * (len(rows) > LISTED)
+    remedies = [PAIRING] * (biases != rows) + [SECOND_BIAS] * bool(biases)
+    said = "; ".join([*rows[:LISTED], *more, *remedies])
+    return f"arrays without a counterpart, here against PyTorch: {said}" if rows else ""
 
 
 def _beyond(this: Observation, other: Observation) -> list[str]:
