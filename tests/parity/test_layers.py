@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from parity.layers import MODELS, PAIRS
 from workspace import changed, make_spec
 
+from paragone import engines
 from paragone.config.engines import reference_of
 from paragone.config.run_spec import Spec
 from paragone.parity.compare import Observation, compare
@@ -41,6 +42,7 @@ def spec_of(model: dict, framework: str) -> Spec:
 
 def observed(framework: str, names: list[str], of_reference: bool = False) -> dict:
     """What a framework computes of some models, in a process of its own."""
+    engines.keep_programs()  # as the gate's processes do
     module = import_module(f"paragone.models.{framework}")
     module.MODELS |= MODELS[framework]()
     arrays = {}
@@ -57,14 +59,14 @@ def observations() -> dict:
     names = {
         framework: [name for name, of in COMPARED if of == framework] for framework in BACKENDS
     }
-    arrays = {}
-    for framework in BACKENDS:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            arrays[framework] = process.submit(observed, framework, names[framework]).result()
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        every = [*dict(COMPARED)]
-        arrays["reference"] = process.submit(observed, "torch", every, True).result()
-    return arrays
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=spawn, max_tasks_per_child=1) as processes:
+        jobs = {
+            framework: processes.submit(observed, framework, names[framework])
+            for framework in reversed(BACKENDS)
+        }
+        jobs["reference"] = processes.submit(observed, "torch", [*dict(COMPARED)], True)
+        return {framework: job.result() for framework, job in jobs.items()}
 
 
 @pytest.mark.parametrize(("name", "framework"), COMPARED)
