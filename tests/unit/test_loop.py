@@ -17,13 +17,13 @@ from paragone import engines
 from paragone.base.engine_reports import Devices, Metrics, Modes
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.data.batches import WHOLE, train_batches
+from paragone.data.batches import WHOLE, Shard, train_batches
 from paragone.machine.activity import HostWatch
 from paragone.records.run_metrics import epochs_speed, time_to_target
 from paragone.records.run_record import Process
-from paragone.training import loop
+from paragone.training import counts, loop
 from paragone.training.checkpoints import Checkpoints
-from paragone.training.counts import Counts
+from paragone.training.counts import Counts, Drawn
 from paragone.training.loop import Ledger, Progress, TrainingRun, train
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
@@ -143,6 +143,33 @@ def test_updates_and_batches_of_the_order_are_counted(first_again, right):
     for _ in counts.over(batches[:1] * 24 if first_again else batches):
         updates[0] += 1
     assert (counts.updates, counts.batches) == (24, right)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.arange(48, dtype=np.int32) % 10 - 1,  # of which -1 is ignored
+        np.random.default_rng(0).random((48, 3), np.float32),
+        np.random.default_rng(0).integers(0, 9, (48, 20, 20), np.int32),  # not all are summed
+    ],
+)
+def test_the_digest_of_labels_is_of_their_order_whatever_the_number_of_workers(monkeypatch, labels):
+    def digest(drawn: np.ndarray, workers: int) -> int:
+        total = 0
+        for rank in range(workers):
+            shard = Shard(rank, rank + 1, workers)
+            part = Drawn(shard, 12)
+            batches = [shard.of(drawn[at : at + 12]) for at in range(0, len(drawn), 12)]
+            assert len([*part.over((None, of_rank) for of_rank in batches)]) == len(batches)
+            total += part.digest
+        return total % counts.MODULUS
+
+    expected = counts.label_sum(labels, 0) % counts.MODULUS
+    assert {digest(labels, workers) for workers in (1, 2, 3)} == {expected}
+    others = labels[::-1], np.roll(labels, 1, 0), labels[:36], np.concatenate([labels[:24]] * 2)
+    assert expected not in {digest(other, 2) for other in others}
+    monkeypatch.setattr(counts, "AT_ONCE", 100)
+    assert digest(labels, 2) == expected
 
 
 def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
