@@ -54,9 +54,8 @@ class HostWatch:
 
     def _counters(self) -> Counters:
         now, times = time.clock_gettime(time.CLOCK_BOOTTIME), psutil.cpu_times(percpu=True)
-        if self._cores and max(self._cores) < len(
-            times
-        ):  # psutil leaves out cores that are offline
+        # Unless there are cores that are offline, which psutil leaves out.
+        if self._cores and max(self._cores) < len(times):
             times = [times[core] for core in self._cores]
         return {
             "seconds": now,
