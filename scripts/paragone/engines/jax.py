@@ -101,7 +101,12 @@ class Jax(Reports):
         self.warm_up_steps = self._several + 1  # both programs
         self._train_several = jax.jit(self._train_in_turn, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
-        self._pass, self._passes = jax.jit(self._forward, static_argnums=4), count()
+        # The look at a model makes three passes; to optimize them would take longer than they do.
+        quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+        self._pass = jax.jit(
+            self._forward, static_argnums=4, compiler_options=quick if kind == "cpu" else None
+        )
+        self._passes = count()
 
     def _set_graphs(self) -> None:
         self._graph = nnx.graphdef(self.model)
