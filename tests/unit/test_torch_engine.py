@@ -54,7 +54,14 @@ def test_forward_and_both_gradients_but_those_of_the_data():
     pointwise, depthwise = 2 * 8 * 8 * 32, 2 * 8 * 8 * 32 * 9
     with torch.device("meta"):
         layers = nn.Conv2d(1, 32, 1), nn.Conv2d(32, 32, 3, padding=1, groups=32), nn.Flatten()
+        larger = nn.ConvTranspose2d(
+            32, 4, 3, stride=2
+        )  # multiplies each of its inputs with the kernel
     assert count_flop(nn.Sequential(*layers), (8, 8, 1)) == 2 * pointwise + 3 * depthwise
+    transposed = 3 * 2 * 8 * 8 * 32 * 9 * 4
+    assert count_flop(nn.Sequential(layers[0], larger, layers[2]), (8, 8, 1)) == (
+        2 * pointwise + transposed
+    )
 
 
 def spec_of(feed: str) -> Spec:

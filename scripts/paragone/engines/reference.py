@@ -339,7 +339,9 @@ def _convolution_backward(
     """Return the FLOP of a convolution's backward pass: those of the forward pass for each gradient.
 
     PyTorch's own formula ignores groups: for a depthwise convolution its count is too large by the number
-    of channels. `rest` ends with the mask of the gradients that are needed (inputs, weights, bias).
+    of channels. `rest` ends with whether it is transposed, padding of outputs, groups, and the mask of the
+    gradients that are needed (inputs, weights, bias).
     """
-    inputs_need, weights_need, _bias = rest[-1]
-    return (inputs_need + weights_need) * conv_flop_count(inputs, weights, gradient)
+    *_sizes, transposed, _padding, _groups, (inputs_need, weights_need, _bias) = rest
+    flop = conv_flop_count(inputs, weights, gradient, transposed)
+    return (inputs_need + weights_need) * flop
