@@ -56,7 +56,8 @@ LEAST_OF_OTHERS = 5e-5
 # What differs where a group is the first that deviates; logits that deviate by less than SMALL: a constant.
 SMALL = 1e-2
 LIKELY = {
-    "logits": "the order or kind of a layer, or an initial value that only one of them has",
+    "logits": "the order or kind of a layer, the order of flattened features (PyTorch has channels first), "
+    "or an initial value that only one of them has",
     "loss": "the loss",
     "gradients": "a layer whose gradient is stopped, or dropout that is not a layer",
     "updates": "the optimizer",
