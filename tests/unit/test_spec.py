@@ -67,6 +67,12 @@ def test_a_default_that_is_written_out_is_the_same_run():
             json.dumps(DATA | {"workload": DATA["workload"] | {"model": {}}}),
             "has a model whose name is missing",
         ),
+        (
+            json.dumps(
+                DATA | {"workload": DATA["workload"] | {"model": {"name": "a", "pairs": []}}}
+            ),
+            "has model.pairs which are no names by name; write {theirs: ours}",
+        ),
     ],
 )
 def test_malformed_text_is_one_error(text, place):
