@@ -91,10 +91,10 @@ def test_all_records_are_tabulated_and_obey_the_rules(results):
     completed = [spec for spec in PLAN.runs.values() if spec not in PLAN.unavailable]
     epochs = pd.read_csv(results / "tables/epochs.csv")
     assert len(epochs) == sum(spec.epochs for spec in completed)
-    # Other tests share the cores, and a variant of a contest that waits may be late to fall asleep.
+    # Other tests share the cores: they slow a run or a turn, and a variant that waits is late to fall asleep.
     for experiment in COUNTS:
         broken = pd.read_csv(results / "tables" / experiment / "compliance.csv")
-        assert {*broken.loc[broken["severity"] != "remark", "rule"]} <= {"asleep"}
+        assert {*broken.loc[broken["severity"] != "remark", "rule"]} <= {"asleep", "pace"}
 
 
 def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):

@@ -138,9 +138,8 @@ def _clocks(record: RunRecord) -> Iterator[Breach]:
         text = f"{total:.3f} s by the kernel's clock, the parts add up to {added:.3f} s"
         yield Breach("clock-sum", "processes.age", text)
     for epoch in record.epochs:
-        for host in run_metrics.of_epoch(record, epoch)[
-            :1
-        ]:  # that of rank 0, as the record's times
+        # Of the host of rank 0, as the record's times.
+        for host in run_metrics.of_epoch(record, epoch)[:1]:
             if abs(host.seconds - epoch.train_seconds) > limit("clock-epoch"):
                 text = f"{epoch.train_seconds:.3f} s, {host.seconds:.3f} s by the kernel's clock"
                 yield Breach("clock-epoch", f"epochs[{epoch.epoch - 1}].train_seconds", text)
