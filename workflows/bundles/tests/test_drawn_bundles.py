@@ -25,7 +25,7 @@ BLOCK = CONFIG["experiments"]["one_device"] | {
     "figures": ["variants", "my_figure"],  # of a plugin that is not here
     "tables": ["differences"],
 }
-SPEEDS = {"torch": 100.0, "torch-xla": 50.0}
+SPEEDS = {"torch": 20_000.0, "torch-xla": 10_000.0}
 THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}, "plugins": ["my_folder"]}
 THEIRS["datasets"] = CONFIG["datasets"] | {"digits": {"form": "my_form"}}
 THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
