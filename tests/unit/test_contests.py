@@ -240,7 +240,9 @@ def test_a_contest_waits_for_a_calm_second_as_long_as_its_patience(
 ):
     monkeypatch.setattr("time.sleep", lambda _: None)
     used = count(0, 1.5)
-    monkeypatch.setattr(calm_module, "_cpu_seconds", lambda _: {"yes": next(used), "sleep": 0.0})
+    monkeypatch.setattr(
+        calm_module, "_cpu_seconds", lambda _: {1: ("yes", next(used)), 2: ("sleep", 9.0)}
+    )
     waiting = Calm("made", 0.1, patience)
     assert waiting.wait(Busy(seconds), []) is calm
     assert waiting.lost == min(seconds, patience)

@@ -47,7 +47,9 @@ class Calm:
             (activity,) = host.since(mark)
             if not self.disturbs(activity):
                 return True
-            used = {name: seconds - before.get(name, 0.0) for name, seconds in after.items()}
+            used: defaultdict[str, float] = defaultdict(float)
+            for pid, (name, seconds) in after.items():
+                used[name] += seconds - before.get(pid, ("", 0.0))[1]
             self._note(used, activity)
         return False
 
@@ -64,10 +66,10 @@ class Calm:
             print(f"[{self._name}] busy: {name} {100 * share:.0f} %, waiting", flush=True)
 
 
-def _cpu_seconds(family: set[int]) -> dict[str, float]:
-    """Return the CPU time of all other processes so far, by the name of their program."""
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for process in psutil.process_iter(["name", "cpu_times"]):
-        if process.pid not in family and (times := process.info["cpu_times"]):
-            seconds[process.info["name"]] += times.user + times.system
-    return seconds
+def _cpu_seconds(family: set[int]) -> dict[int, tuple[str, float]]:
+    """Return the program of every other process, by its number, and its CPU time so far."""
+    return {
+        process.pid: (process.info["name"], sum(times[:2]))
+        for process in psutil.process_iter(["name", "cpu_times"])
+        if process.pid not in family and (times := process.info["cpu_times"])
+    }
