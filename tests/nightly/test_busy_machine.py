@@ -1,6 +1,6 @@
 """Real contests beside a process that takes one core, always or in turns: no speed is of a disturbed window.
 
-docs/evidence.md has the numbers of ten repetitions of each; they are printed with `-s`.
+docs/evidence.md has the numbers, which are printed with `-s`.
 """
 
 import os
