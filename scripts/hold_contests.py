@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
             typed_json.write(hold(job, record.contests), file)
         contest = typed_json.read(Contest, file, "contest")
         record.contests.append(contest)
-        text = f"contest {number} of at most {record.planned}: {contest.seconds:.0f} s"
+        text = f"contest {number}, at most {record.planned} count: {contest.seconds:.0f} s"
         print(f"[{job.question}] {text}", flush=True)
     record.ended = reason
     typed_json.write(typed_json.sealed(record), job.record)

@@ -134,7 +134,7 @@ def margins_at(workload: str, values: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Verdicts:
-    """Of many published runs, (draws, numbers): what `judged` says of each, by arrays."""
+    """Return what `judged` says of each of many published runs, (draws, numbers), by arrays."""
 
     workload: str
     committed: np.ndarray  # (draws, runs, numbers)
@@ -221,7 +221,7 @@ def reports() -> tuple[float, float]:
 
 
 def varied_sources(times: float, runs: int) -> tuple[float, float]:
-    """Of published runs of LeNet that vary so many times as much: shares that differ, and that say so."""
+    """Return which shares of runs differ, and name the spread, of a source that varies so much more."""
     rng, workload = np.random.default_rng(4), "lenet"
     center = known(workload).mean().to_numpy()
     committed = normal(workload, rng, DRAWS * 20).reshape(DRAWS, 20, -1)

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 from copy import deepcopy
-from itertools import count
+from itertools import chain, count, repeat
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -98,6 +99,11 @@ def test_the_first_answer_is_of_speeds_alone():
     speeds = {one.label: one.speed for one in answer.picture.variants}
     assert speeds == pytest.approx({"PyTorch": 100.5, "JAX": 50.25})
     assert answer.cautions[0].startswith("BUSY MACHINE")
+    assert "no speed" not in answer.cautions[0]  # `contest.load` allowed it
+    table.loc[0, "examples_per_second"] = None
+    (answer,) = of_contests("Which?", table, LABELS, "jax").answers
+    assert answer.cautions[0].endswith("these have no speed.")
+    table.loc[0, "examples_per_second"] = 100.0
     (nothing,) = of_contests("Which?", table[:0], LABELS).answers
     assert nothing.text == "No contest times two of its variants."
 
@@ -174,7 +180,7 @@ def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypa
 
 
 def disturbed(record: ContestsRecord, *places: int) -> ContestsRecord:
-    """The same contests, of which others had half of the machine in the windows at `places`."""
+    """Return the same contests; others had half of the machine in the windows at `places`."""
     for contest in record.contests:
         for place in places:
             window = contest.windows[place]
@@ -331,6 +337,30 @@ def test_a_variant_runs_with_the_python_of_its_environment(tmp_path):
     own.write_text("/nowhere/python\n")
     with pytest.raises(UserError, match=r"torch\.txt: there is no /nowhere/python here"):
         hold_contests.python_of(options, spec)
+
+
+@pytest.mark.parametrize(
+    ("disturbed_turns", "patience", "taken"),
+    [
+        (0, 9999, 6),
+        (2, 9999, 8),  # two turns are repeated
+        (99, 9999, 12),  # as many as there are without repeats
+        (99, 0, 6),  # no time is left to wait
+    ],
+)
+def test_a_disturbed_turn_is_repeated(monkeypatch, disturbed_turns, patience, taken):
+    """Of two variants and three rounds; the first turns are disturbed."""
+    (held,) = disturbed(record_of({"torch": [[100.0]], "jax": [[100.0]]}), 0).contests
+    left = chain(repeat(held.windows[0], disturbed_turns), repeat(held.windows[1]))
+    monkeypatch.setattr(Turns, "_take_window", lambda *_: next(left))
+    monkeypatch.setattr(Calm, "wait", lambda self, *_: self.lost < patience)
+    monkeypatch.setattr(LiveVariant, "playing", False)
+    variants = [LiveVariant(state, Path(), []) for state in held.contestants]
+    turns = Turns(variants, [0], 1, 3, 0.5, Calm("made", 0.1, patience))
+    for number in (1, 2, 3):
+        for index in (0, 1):
+            turns._window(number, index)
+    assert len(turns.windows) == taken
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def of_p(p: float, size: float = 1.0) -> Effects:
 
 
 def test_the_looks_after_contests_count_as_a_pair_more_and_four_tests_at_least():
-    """Of five clear pairs and one of equals, the last one is tested as often as each of them, looks included.
+    """The one pair of equals beside five clear pairs is tested as often as each of these, looks included.
 
     Without that a verdict is wrong in 13 % of such questions.
     """

@@ -251,8 +251,7 @@ def _window(contest: Contest, window: Window) -> Iterator[Breach]:
 
 def is_disturbed(contest: Contest, window: Window) -> bool:
     """Return whether others had more of the host in a window than its contest allows."""
-    allowed = 1.0 if contest.load is UNSET else contest.load
-    return (run_metrics.other_cpu_share([window.host]) or 0) > allowed
+    return contest.load is not UNSET and run_metrics.is_disturbed(window.host, contest.load)
 
 
 def _contestant(variant: Contestant) -> Iterator[Breach]:

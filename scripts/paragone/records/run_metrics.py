@@ -121,6 +121,11 @@ def other_cpu_share(windows: Iterable[Activity | None]) -> float | None:
     return lost / total if total else None
 
 
+def is_disturbed(window: Activity, load: float) -> bool:
+    """Return whether others had more than `load`, a share, of the host in a window; unknown is no."""
+    return (other_cpu_share([window]) or 0.0) > load
+
+
 def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
     """Return what each host did in the training of an epoch."""
     return [

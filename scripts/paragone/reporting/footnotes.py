@@ -101,7 +101,9 @@ def isolation(runs: pd.DataFrame) -> list[str]:
         text = f"other processes used up to {100 * share:.0f} % of it during {flagged} of {total}"
         if "busiest" in runs:
             names = "; ".join(sorted({*runs["busiest"].dropna()} - {""}))
-            text += f", which have no speed{f' ({names})' if names else ''}"
+            text += f" ({names})" if names else ""
+            if runs.loc[runs["busy"].fillna(False), "examples_per_second"].isna().all():
+                text += "; these have no speed"
         warnings.append(f"BUSY MACHINE: {text}.")
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {total} down.")

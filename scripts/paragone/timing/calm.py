@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import psutil
 
 from paragone.machine.activity import HostWatch
-from paragone.records.run_metrics import other_cpu_share
+from paragone.records.run_metrics import is_disturbed, other_cpu_share
 from paragone.records.run_record import Activity
 
 SAMPLE = 1.0  # seconds of a look at the machine
@@ -20,20 +20,20 @@ SILENCE = 10.0  # seconds between two lines of progress
 class Calm:
     """Tells disturbed windows from calm ones, and waits for a calm second after a disturbed one.
 
-    `name`: of the question, for progress. `limit`: the share of the machine that others may have. `patience`:
+    `name`: of the question, for progress. `load`: the share of the machine that others may have. `patience`:
     seconds that may be lost to others. `lost`: seconds that were, in disturbed windows and in waiting.
-    `busiest`: the largest share of the machine that was seen of each busiest program.
+    `busiest`: by program the largest share of the machine that it had when it was the busiest.
     """
 
-    def __init__(self, name: str, limit: float, patience: float) -> None:
-        self._name, self._limit, self._patience = name, limit, patience
+    def __init__(self, name: str, load: float, patience: float) -> None:
+        self._name, self._load, self._patience = name, load, patience
         self.lost = 0.0
         self.busiest: dict[str, float] = {}
         self._last_line = -SILENCE
 
-    def disturbs(self, host: Activity) -> bool:
-        """Return whether others had too much of the machine; the window is then lost."""
-        disturbed = (other_cpu_share([host]) or 0) > self._limit
+    def loses(self, host: Activity) -> bool:
+        """Return whether others had too much of the machine, and count the seconds that were lost so."""
+        disturbed = is_disturbed(host, self._load)
         self.lost += disturbed * host.seconds
         return disturbed
 
@@ -45,7 +45,7 @@ class Calm:
             time.sleep(SAMPLE)
             after = _cpu_seconds(family)
             (activity,) = host.since(mark)
-            if not self.disturbs(activity):
+            if not self.loses(activity):
                 return True
             used: defaultdict[str, float] = defaultdict(float)
             for pid, (name, seconds) in after.items():
@@ -54,11 +54,11 @@ class Calm:
         return False
 
     def _note(self, used: dict[str, float], activity: Activity) -> None:
-        """Keep the busiest program, and tell of it now and then."""
+        """Keep the busiest program, and print it at most every `SILENCE` seconds."""
         used["other machines on this hardware"] = activity.stolen
         name = max(used, key=used.__getitem__)
         share = used[name] / (activity.busy + activity.idle + activity.stolen)
-        if share < self._limit / 2:  # many programs, or short ones
+        if share < self._load / 2:  # many programs, or short ones
             name, share = "others", other_cpu_share([activity]) or 0.0
         self.busiest[name] = max(share, self.busiest.get(name, 0.0))
         if (now := time.monotonic()) - self._last_line > SILENCE:

@@ -196,18 +196,19 @@ class Turns(AbstractContextManager["Turns"]):
             steps = min(fitting, 4 * steps)
 
     def _window(self, number: int, index: int) -> None:
-        """Let a variant have its turn of a round, again while other work disturbs it: the disturbed windows
-        of a contest are repeated, up to as many as it has."""
+        """Let a variant have its turn of a round, and repeat it while others disturb it.
+
+        A contest repeats at most as many windows as it has without repeats.
+        """
         while window := self._take_window(number, index):
             self.windows.append(window)
-            pids = [child.process.pid for playing in self._playing() for child in playing.children]
-            if not (
-                self._calm.disturbs(window.host)
-                and self._repeats
-                and self._calm.wait(self._host, [os.getpid(), *pids])
-            ):
+            if not self._calm.loses(window.host) or not self._repeats:
                 return
             self._repeats -= 1
+            children = [child for variant in self._playing() for child in variant.children]
+            family = [os.getpid(), *(child.process.pid for child in children)]
+            if not self._calm.wait(self._host, family):
+                return
 
     def _take_window(self, number: int, index: int) -> Window | None:
         variant = self.variants[index]
