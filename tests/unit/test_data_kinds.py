@@ -1,7 +1,9 @@
 """What people's folders and arrays contain is handled, or refused with file, place and remedy."""
 
 import gzip
+import hashlib
 import os
+import shutil
 import unicodedata
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from data_programs import (
     NPZ,
     RANDOM,
     examples_of,
+    fetch,
     made,
     notices,
     pictures,
@@ -25,7 +28,7 @@ from data_programs import (
 )
 from made_images import make_images
 from PIL import Image, PngImagePlugin
-from workspace import make_spec
+from workspace import make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.models import check_shape
@@ -260,9 +263,45 @@ def test_idx():
     whole = block | files | {"held_out": 0.2}
     assert examples_of(made(whole)[1]) == 10
     write("letters-train-images-idx3-ubyte", 8, images)
-    wrong(block, "inputs: 2 files in set seem to be those of the train split")
+    wrong(block, "inputs: 2 files seem to be those of the train split, among set/")
     write("t10k-labels.idx1-ubyte", 12, LABELS[20:30].astype(">i4"), 30)
     wrong(whole, "set/t10k-labels.idx1-ubyte: is no whole idx file")
+
+
+def test_an_edition_may_list_what_archives_hold():
+    """Whoever packed them, the arrays are the same; other content is refused."""
+    folder, official, unpacked = Path("mirror/mine"), {}, {}
+    folder.mkdir(parents=True)
+    contents = {}
+    for split, rows in (("train", slice(20)), ("t10k", slice(20, 30))):
+        for name, values in (("images-idx3", DIGITS), ("labels-idx1", LABELS)):
+            values = values[rows].astype(np.uint8)
+            header = bytes([0, 0, 8, values.ndim]) + np.array(values.shape, ">u4").tobytes()
+            contents[f"{split}-{name}-ubyte"] = header + values.tobytes()
+    for name, content in contents.items():
+        official[f"{name}.gz"] = hashlib.sha256(gzip.compress(content, 9, mtime=0)).hexdigest()
+        unpacked[name] = hashlib.sha256(content).hexdigest()
+    block = {"form": "idx", "editions": {"official": official, "unpacked": unpacked}}
+    found = []
+    for suffix, packed in (
+        (".gz", lambda content: gzip.compress(content, 9, mtime=0)),
+        (".gz", lambda content: gzip.compress(content, 1, mtime=0)),
+        ("", lambda content: content),
+    ):
+        for old in folder.iterdir():
+            old.unlink()
+        for name, content in contents.items():
+            (folder / f"{name}{suffix}").write_bytes(packed(content))
+        shutil.rmtree("data", ignore_errors=True)
+        dataset, manifest = made(block, mirrors=["mirror"])
+        assert np.array_equal(dataset.test_inputs[..., 0], DIGITS[20:30])
+        found.append((manifest["edition"], manifest["folder"]))
+    assert [edition for edition, _ in found] == ["official", "unpacked", "unpacked"]
+    assert found[1] == found[2]
+    (folder / "t10k-labels-idx1-ubyte").rename(folder / "t10k-labels-idx1-ubyte.gz")
+    shutil.rmtree("data")
+    done = fetch("mine", Path("results"), Path("data"), block=block, mirrors=["mirror"])
+    refused(done, "wrong checksum", unpacked["t10k-labels-idx1-ubyte"], "other content, packed")
 
 
 def test_targets():

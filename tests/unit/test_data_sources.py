@@ -52,6 +52,11 @@ def test_mirror_folder_is_used_in_place(mirror, tmp_path):
         assert not (tmp_path / "data/raw").exists()
 
 
+def test_archives_of_mnist_are_found_by_their_content(mirror, tmp_path):
+    edition = source("mnist", tmp_path / "results", str(mirror))["edition"]
+    assert edition in ("official", "unpacked")
+
+
 def test_mirrors_of_the_config_come_first_and_one_without_the_data_is_passed_over(
     copied, mirror, tmp_path
 ):

@@ -37,7 +37,7 @@ def block_of(datasets: dict[str, dict[str, Any]], name: str, where: str) -> dict
 
 def shaping(block: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of a block that shape its arrays; `code`: SHA-256 of plugins' code that does."""
-    beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
+    beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM, "idx") else _BESIDE
     shapes = {key: value for key, value in block.items() if key not in beside}
     names = (f"forms/{block['form']}", f"builders/{block.get('builder')}")
     files = [

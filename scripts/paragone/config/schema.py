@@ -241,18 +241,32 @@ class Arrays(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has two of targets, indicators and ignored; leave one of them out")
 
 
+def _check_place(block: Any) -> None:
+    if bool(block.path) == bool(block.editions):
+        raise ValueError("has path and editions, or neither; write one of them")
+
+
 class Idx(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
     """Files of idx, as those of MNIST, Fashion-MNIST, EMNIST and KMNIST, packed by gzip or not
 
-    path: folder of the files, relative to the working directory; or one for train, one for test
+    path: folder of the files, relative to the working directory; or one for train, one for test;
+        this or editions
+    address: where the files of the edition `official` are published
+    editions: edition -> file -> SHA-256; the first edition that is found is used
     inputs: name of the file of images; or one for train, one for test; if absent, those with
         `images` and with `train`, `t10k` or `test` in their names
     labels: name of the file of labels; or one for train, one for test; if absent, likewise
     """
 
-    path: Place
+    path: Place = ABSENT
+    address: Address = ABSENT
+    editions: Editions = ABSENT
     inputs: Text | OfSplit = ABSENT
     labels: Text | OfSplit = ABSENT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_place(self)
 
 
 class TableFile(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
@@ -327,8 +341,7 @@ class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if bool(self.path) == bool(self.editions):
-            raise ValueError("has path and editions, or neither; write one of them")
+        _check_place(self)
 
 
 # The keys of the project's forms; a plugin's may have any.

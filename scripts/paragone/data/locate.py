@@ -4,9 +4,12 @@ Files may be in mirror folders, at mirror addresses and at the official address.
 what is on the network.
 """
 
+import gzip
+import hashlib
 import os
 import re
 import sys
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,7 +97,13 @@ class Place:
     def _checked(self, edition: str, name: str, digest: str) -> tuple[Path | None, str]:
         """Return a file of an edition, None if it is not here; and what it is if its checksum is wrong."""
         if not self.url:
-            path = self.folder / name
+            path, packed = self.folder / name, self.folder / f"{name}.gz"
+            # An idx file, whose name has no suffix, is read packed, too; gzip packs in many ways.
+            if not path.is_file() and not path.suffix and packed.is_file():
+                with suppress(OSError, EOFError, zlib.error), gzip.open(packed) as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() == digest:
+                        return packed, ""
+                return packed, f"other content, packed: {_description(packed)}"
             if not path.is_file():
                 return None, ""
             return path, "" if sha256(path) == digest else _description(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS, left_behind, of_split
+from paragone.config.datasets import SPLITS, of_split
 from paragone.data import forms
 from paragone.data.forms.arrays import Stored, of_arrays
 
@@ -32,21 +32,25 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
 
 def _file(source: dict, key: str, split: str) -> Path:
     """Return a split's file of images or labels. Raises `UserError` if there is none, or more than one."""
-    folder, options = Path(of_split(source["path"], split)), source["parameters"]
-    paths = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+    options, separate = source["parameters"], isinstance(source["path"], dict)
+    paths = [
+        Path(file["path"])
+        for file in source["files"]
+        if not separate or file["name"].startswith(f"{split}/")
+    ]
     # A file that is there packed and unpacked is one.
-    files = {path.name.removesuffix(".gz"): path for path in paths if not left_behind(path.name)}
+    files = {path.name.removesuffix(".gz"): path for path in sorted(paths, reverse=True)}
     if key in options:
         chosen = {of_split(options[key], split).removesuffix(".gz")} & {*files}
     else:
-        separate = split == forms.WHOLE or isinstance(source["path"], dict)
-        marks = [_MARKS[role] for role in ([key] if separate else [key, split])]
+        roles = [key] if separate or split == forms.WHOLE else [key, split]
+        marks = [_MARKS[role] for role in roles]
         chosen = {name for name in files if all(re.search(mark, name.lower()) for mark in marks)}
     if len(chosen) != 1:
         raise UserError(
-            f"datasets.{source['dataset']}.{key}: {len(chosen)} files in {folder} seem to be those of the "
-            f"{split} split, among {', '.join([*files][:8]) or 'none'}; name one for each split, or one and "
-            "`held_out`"
+            f"datasets.{source['dataset']}.{key}: {len(chosen)} files seem to be those of the "
+            f"{split} split, among {', '.join(map(str, [*files.values()][:8])) or 'none'}; name one for each "
+            "split, or one and `held_out`"
         )
     return files[chosen.pop()]
 
