@@ -350,7 +350,7 @@ def _kind(node: dict[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in node["enum"])
     if "anyOf" in node:
         kinds = [_kind(option) or "object" for option in node["anyOf"]]
-        if kinds[1].startswith("number"):  # an integer or another number
+        if kinds[1] == kinds[0].replace("integer", "number"):  # an integer or another number
             del kinds[0]
         if len(kinds) == 1:
             return kinds[0]

@@ -30,6 +30,8 @@ PROTOCOLS = {
     "partial": _of(SGD | {"momentum": 0.0}, {"base": 0.9})
     | {"model": {"name": "lenet"}, "initializer": "xavier"}
     | {"partial_batch": "keep", "shuffle_buffer": 20},
+    # Examples that are held out, of those in the middle too.
+    "validating": _of(SGD, STEPS, validation={"random": 0.3}, evaluation={"first": 20}),
     "nesterov": _of(SGD | {"nesterov": True, **DECAY}, STEPS),
     "adam": _of({"name": "adam", **ADAM, **DECAY}, {"base": 0.01}),
     "accumulating": _of({"name": "adamw", **ADAM, **DECAY, "accumulate": 2}, STEPS),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from paragone.config.run_spec import Spec, Workload
+from paragone.config.run_spec import Spec, Validation, Workload
 from paragone.data import batches as data_path
 from paragone.models.weights import trainable
 from paragone.parity import first_steps
@@ -217,6 +217,19 @@ def on_augmented_images(dataset: Any, spec: Any) -> Any:
     return dataclasses.replace(dataset, test_inputs=data_path.augment(dataset.test_inputs, drawn))
 
 
+def on_held_out_images(right: Callable, dataset: Any, spec: Any, *rest: Any) -> Any:
+    """Train on as many examples, but on the first ones."""
+    count = data_path.train_examples(dataset, spec)
+    all_of_them = replace(spec.workload, validation=None, train_examples=count)
+    return right(dataset, replace(spec, workload=all_of_them), *rest)
+
+
+def on_trained_images(right: Callable, dataset: Any, spec: Any, *rest: Any) -> Any:
+    """Validate on as many examples, but on the first ones."""
+    others = Validation(first=spec.workload.validation.random)
+    return right(dataset, replace(spec, workload=replace(spec.workload, validation=others)), *rest)
+
+
 def half_of_each(right: Callable, *args: Any) -> Any:
     for inputs, labels, weights in right(*args):
         yield inputs, labels, weights * (np.arange(len(weights)) < len(weights) // 2)
@@ -267,6 +280,12 @@ OF_LOOP: Bugs = {
         "test-images-augmented": tested(on_augmented_images),
         "half-of-the-test-images": elsewhere(loop, "evaluation_batches", half_of_each),
         "best-epoch-for-the-last": best_epoch(),
+    },
+    ("validating", "updates"): {
+        "held-out-images-are-trained-on": elsewhere(loop, "train_batches", on_held_out_images),
+    },
+    ("validating", "evaluation"): {
+        "validated-on-trained-images": elsewhere(loop, "evaluation_batches", on_trained_images),
     },
     ("cosine", "updates"): {"rate-a-step-late": elsewhere(Spec, "learning_rates", a_step_late)},
     ("wide-resnet", "updates"): {

@@ -206,6 +206,17 @@ def sealed(record: dict) -> dict:
         return {**rest, "digest": atomic_files.sha256_of(rest)}
 
 
+def validated(record: dict, majority: float = 0.1) -> dict:
+    """The record of a workload that holds 6,000 more examples out, and validates on them as it tests."""
+    record["spec"]["workload"]["validation"] = {"last": 6000}
+    held = {"validation_examples": 6000, "validation_labels": [9], "validation_majority": majority}
+    record["data"] |= held
+    for row in record["epochs"]:
+        row |= {f"validation_{name}": row[f"test_{name}"] for name in ("loss", "accuracy")}
+        row |= {"validation_examples": 6000, "validation_labels": 9}
+    return sealed(record)
+
+
 def typed(made: list[dict]) -> list[RunRecord]:
     """Made records as `record.read` returns them."""
     return [typed_json.typed(RunRecord, each) for each in made]

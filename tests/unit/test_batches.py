@@ -1,7 +1,9 @@
 """The input pipeline: the order of examples, shifts and flips, every example where it belongs."""
 
 import dataclasses
+import zlib
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from workspace import changed, make_spec
 from paragone.config.run_spec import Augmentation, Spec
 from paragone.data import Dataset
 from paragone.data.batches import (
+    WHOLE,
     Shard,
     batch_sizes,
     draw,
@@ -21,6 +24,7 @@ from paragone.data.batches import (
 )
 from paragone.data.random_streams import epoch_order, framework_seed, generator
 from paragone.parity import definition
+from paragone.training.counts import MODULUS, Counts, label_sum
 
 
 def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
@@ -64,6 +68,7 @@ def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
     return changed(spec, workload)
 
 
+HELD_OUT = {"validation": {"random": 0.3}}
 KEPT, REPLACED = {"partial_batch": "keep"}, {"shuffle": "with_replacement"}
 SPECS = [
     spec_of(10),
@@ -78,6 +83,9 @@ SPECS = [
     spec_of(7, **AUGMENTED),
     spec_of(7, evaluation={"first": 5}),
     spec_of(16, evaluation={"random_batches": 9}),
+    spec_of(10, validation={"first": 0.33}, train_examples=80, **KEPT),
+    spec_of(10, validation={"last": 9}, shuffle_buffer=7),
+    spec_of(10, validation={"random": 0.25}, steps=5, evaluation={"first": 5}, **REPLACED),
 ]
 
 
@@ -92,7 +100,13 @@ def test_batches_are_those_of_the_definition(spec):
                 train_batches(data, spec, epoch, steps=25),
                 definition.whole(definition.batches, spec, data, epoch, 25),
             ),
-            (evaluation_batches(data, spec, epoch=epoch), definition.tests(spec, data, epoch)),
+            *(
+                (
+                    evaluation_batches(data, spec, epoch=epoch, split=split),
+                    definition.tests(spec, data, epoch, split),
+                )
+                for split in spec.workload.evaluated
+            ),
         ):
             for batch, expected in zip(batches, defined, strict=True):
                 counted = expected[2] > 0 if len(expected) == 3 else slice(None)
@@ -100,6 +114,57 @@ def test_batches_are_those_of_the_definition(spec):
                     assert (array.shape, array.dtype) == (right.shape, right.dtype)
                     assert np.array_equal(array[counted], right[counted])
                 assert np.array_equal(batch[2:], expected[2:])
+
+
+def drawn_by_hand(seed: int, used: int, held: int) -> list[int]:
+    key = np.array([seed * 2**32, zlib.crc32(b"validation")], np.uint64)
+    order = np.random.Generator(np.random.Philox(key=key)).permutation(used)
+    return sorted(order[:held].tolist())
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "held"),
+    [
+        ({"last": 0.1}, 100, range(90, 100)),
+        ({"last": 7}, 100, range(93, 100)),
+        ({"last": 0.29}, 50, range(35, 50)),  # of 50 * 0.71 = 35.5, as Keras rounds, 35 train
+        ({"first": 0.1}, 100, range(10)),
+        ({"first": 7}, 60, range(7)),
+        ({"random": 0.25}, 40, drawn_by_hand(3, 40, 10)),
+        ({"random": 10}, 100, drawn_by_hand(3, 100, 10)),
+    ],
+)
+@pytest.mark.parametrize("order", [{}, {"shuffle_buffer": 7}, {"shuffle": "once"}, REPLACED])
+def test_what_is_held_out_is_validated_whole_and_is_in_no_training_batch(asked, used, held, order):
+    """Labels are the numbers of examples."""
+    steps = 3 if order == REPLACED else None
+    limit = {"train_examples": used} if used < 100 else {}
+    spec = spec_of(10, steps, validation=asked, **KEPT, **limit, **order)
+    spec, data = replace(spec, seed=3, least_evaluation_batch=1), random_images()
+    batches = evaluation_batches(data, spec, split="validation")
+    validated = [n for _, labels, weights in batches for n in labels[weights > 0].tolist()]
+    assert validated == [*held]
+    rest = sorted({*range(used)} - {*held})
+    for epoch in (1, 2):
+        counts = Counts(SimpleNamespace(shard=WHOLE, updates=int), spec, data, epoch)
+        drawn = [labels for _, labels in counts.over(train_batches(data, spec, epoch))]
+        assert counts.batches == counts.steps == len(drawn)
+        trained = np.concatenate(drawn)
+        assert counts.digest == label_sum(trained, 0) % MODULUS
+        assert {*trained.tolist()} <= {*rest}
+        if order != REPLACED:
+            assert sorted(trained.tolist()) == rest
+    tested = [labels for _, labels, _ in evaluation_batches(data, spec)]
+    assert len(np.concatenate(tested)) == len(data.test_labels)
+
+
+def test_a_batch_with_an_example_that_is_held_out_is_none_of_the_protocol():
+    spec, data = spec_of(10, validation={"random": 0.2}), random_images()
+    counts = Counts(SimpleNamespace(shard=WHOLE, updates=int), spec, data, 1)
+    others = replace(spec, workload=replace(spec.workload, validation=None, train_examples=80))
+    for _ in counts.over(train_batches(data, others, 1)):
+        pass
+    assert counts.batches < counts.steps == 8
 
 
 def test_a_partial_batch_that_is_kept_is_warmed_up_by_noise_of_its_size():
@@ -120,7 +185,7 @@ def test_evaluation_takes_at_least_about_256_examples_at_once(batch, replicas, s
     assert len(next(evaluation_batches(number_images(), spec))[0]) == size
 
 
-@pytest.mark.parametrize("workload", [{}, KEPT | AUGMENTED, REPLACED], ids=str)
+@pytest.mark.parametrize("workload", [{}, KEPT | AUGMENTED, REPLACED, HELD_OUT], ids=str)
 @pytest.mark.parametrize("cuts", [[0, 1, 4], [0, 1, 2, 3, 4]])
 def test_shards_put_together_give_the_whole_batches(cuts, workload):
     """Augmentation included: what is drawn for an image does not depend on who feeds it."""
@@ -128,7 +193,13 @@ def test_shards_put_together_give_the_whole_batches(cuts, workload):
     data, spec = random_images(), spec_of(16, **workload)
     for whole, parts in (
         (train_batches(data, spec, 1), [train_batches(data, spec, 1, s) for s in shards]),
-        (evaluation_batches(data, spec), [evaluation_batches(data, spec, s) for s in shards]),
+        *(
+            [
+                evaluation_batches(data, spec, split=split),
+                [evaluation_batches(data, spec, s, split=split) for s in shards],
+            ]
+            for split in spec.workload.evaluated
+        ),
     ):
         for batch, *local in zip(whole, *parts, strict=True):
             for array, *pieces in zip(batch, *local, strict=True):

@@ -6,7 +6,15 @@ import json
 import pytest
 from draw_figures import Drawing, texts_of
 from make_contests import valid_contests, write_contests
-from make_records import LABELS, make_activity, make_record, of_backend, sealed
+from make_records import (
+    LABELS,
+    make_activity,
+    make_record,
+    of_backend,
+    sealed,
+    typed,
+    validated,
+)
 from make_results import (
     FIRST,
     find,
@@ -88,6 +96,31 @@ def test_a_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, exp
     for one in found:
         assert (folder / one.file).samefile(file)
         assert one.severity == rules.table()[one.rule].severity
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("epochs.0.validation_examples", 3000, {"weighed"}),  # those of one of two ranks
+        ("epochs.1.validation_labels", 7, {"weighed"}),  # the test split
+        ("epochs.0.validation_labels", ..., set()),  # of several workers, before a restart
+        ("data.validation_examples", ..., {"weighed"}),
+        ("spec.workload.train_examples", 66_000, set()),
+        ("spec.workload.train_examples", 66_001, {"examples"}),
+    ],
+)
+def test_a_validation_split_is_judged_as_the_test_split(path, value, expected):
+    made = validated(make_record("torch"))
+    assert {one.rule for one in rules.of_run(*typed([made]))} == set()
+    put(made, path, value)
+    assert {one.rule for one in rules.of_run(*typed([made]))} == expected
+
+
+def test_a_record_without_the_validation_that_its_workload_has_is_none():
+    made = validated(make_record("torch"))
+    del made["epochs"][1]["validation_accuracy"]
+    with pytest.raises(ValueError, match="has no validation_accuracy"):
+        typed([made])
 
 
 PARITY = [(False, "parity-failed"), (None, "parity")]

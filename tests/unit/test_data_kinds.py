@@ -28,7 +28,7 @@ from data_programs import (
 )
 from made_images import make_images
 from PIL import Image, PngImagePlugin
-from workspace import make_spec, refused
+from workspace import changed, make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.models import check_shape
@@ -374,6 +374,10 @@ def test_few():
         assert reduced.global_batch == reduced.evaluation_batch == batch
         assert len(used.train_labels) == min(train, 3 * batch + part)
         assert len(used.test_labels) == min(test, batch + part)
+    validating = changed(spec, {"validation": {"random": 0.5}, "train_examples": 400})
+    reduced, used = fitted(validating, make_images(600, 600, side=2))
+    assert reduced.split(len(used.train_labels)) == (3 * 16 + 8, 16 + 8)
+    assert len(used.train_labels) > reduced.workload.train_examples  # what must not show
     with pytest.raises(UserError, match=r"5 training and 9 test examples; .* needs 6 and 2"):
         fitted(spec, make_images(5, 9, side=2))
 

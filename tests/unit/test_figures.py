@@ -23,6 +23,7 @@ from make_records import (
     speed,
     tabulated,
     time_to_target,
+    validated,
     waited,
 )
 from make_records import clocks as clocks_of
@@ -140,6 +141,17 @@ def test_learning_curve_points_are_those_of_the_records(everything):
     points = shown[shown["kind"] == "published"]
     losses = points[points["metric"] == "train_loss"].set_index("epoch")["value"].to_dict()
     assert losses == {1: 12.7235, 2: 0.76, 3: 0.4443, 4: 0.3401, 5: 0.2867}
+
+
+def test_a_validation_split_is_drawn_beside_the_test_split(tmp_path):
+    made = [validated(make_record("torch", seed=seed)) for seed in range(3)]
+    drawing = Drawing.of(tmp_path, made)
+    labels = [axes.get_ylabel() for axes in drawing.figure("learning_curves").axes]
+    assert [label.replace("\n", " ").partition(" (")[0] for label in labels] == [
+        *("training loss", "validation loss", "test accuracy", "validation accuracy")
+    ]
+    shown = drawing.shown("learning_curves").set_index(["metric", "epoch"])["value"]
+    assert shown["validation_accuracy"].tolist() == shown["test_accuracy"].tolist()
 
 
 def test_lines_are_the_medians_and_bands_their_intervals(everything):

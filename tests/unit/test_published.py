@@ -16,7 +16,7 @@ from judge_rows import (
     with_accuracy,
 )
 from make_experiments import reuters
-from make_records import LABELS, make_record, of_backend, speed, waited
+from make_records import LABELS, make_record, of_backend, speed, validated, waited
 from msgspec import structs
 
 from paragone.analysis import prediction, verdicts
@@ -152,6 +152,18 @@ def test_what_learned_nothing_agrees_with_nothing(split, majority):
             assert judge(row, evidence, made).verdict == AT_CHANCE
     (run,) = compared(rows, evidence, made).runs
     assert run.verdict == AT_CHANCE
+
+
+@pytest.mark.parametrize(("majority", "verdict"), [(0.1, HOLDS), (0.97, AT_CHANCE)])
+def test_a_number_of_the_validation_split_is_judged(majority, verdict):
+    rows, evidence = of(CONV)
+    (row,) = (row for row in rows if row.metric == "test_accuracy" and row.epoch == 5)
+    row = structs.replace(row, split="validation", value="0.885")
+    made = [validated(one, majority) for one in with_accuracy([0.884, 0.885, 0.886])]
+    (run,) = compared([row], evidence, made).runs
+    assert [(one.claim.metric, one.verdict) for one in run.numbers] == [
+        ("validation_accuracy", verdict)
+    ]
 
 
 # Published runs

@@ -93,6 +93,16 @@ def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limi
         replace(spec, steps_per_epoch=None).steps(1031)
 
 
+@pytest.mark.parametrize(("asked", "left"), [(6000, 54_000), (0.1, 54_000), (58_976, 1024)])
+def test_what_is_held_out_leaves_a_batch_or_is_refused(asked, left):
+    spec = changed(SPEC, {"validation": {"last": asked}})
+    assert spec.split(60_000) == (left, 60_000 - left)
+    assert SPEC.split(60_000) == (60_000, 0)
+    spec = changed(SPEC, {"validation": {"last": 58_977}})
+    with refusing("fashion-cnn.validation: ", "58977 of 60000 ", "no batch of 1024"):
+        spec.split(60_000)
+
+
 def test_a_run_that_ends_before_its_first_update_is_refused():
     optimizer = {**SPEC.workload.optimizer, "accumulate": 8}
     spec = replace(SPEC, workload=replace(SPEC.workload, optimizer=optimizer), steps_per_epoch=4)

@@ -21,7 +21,7 @@ from paragone.engines.torch_compile import TorchCompile
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 
-DATASET = make_images()
+DATASET = make_images(train=80)
 
 
 class Broken(nn.Module):
@@ -66,7 +66,7 @@ def test_forward_and_both_gradients_but_those_of_the_data():
 
 def spec_of(feed: str) -> Spec:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=4)
-    return changed(spec, backend={"feed": feed})
+    return changed(spec, {"validation": {"first": 16}}, {"feed": feed})
 
 
 def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
@@ -76,7 +76,11 @@ def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
         engine.build(spec, DATASET, 1)
         engine.warm_up(0.01, *noise_batches(DATASET, spec))
         metrics = engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 1), 4)
-        tested = engine.evaluate(evaluation_batches(DATASET, spec), 1)
+        tested = [
+            engine.evaluate(evaluation_batches(DATASET, spec, split=split), 1)
+            for split in spec.workload.evaluated
+        ]
+        assert tested[0] != tested[1]
         weights = [values.tobytes() for values in engine.weights().values()]
         trained.append([metrics, tested, weights])
     assert trained[0] == trained[1]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from paragone.analysis.compliance import limit
+from paragone.config.datasets import MEASURED
 from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
@@ -21,8 +22,8 @@ def typed(*columns: tuple[str, str]) -> dict[str, str]:
 
 
 def of_metrics(prefix: str = "") -> str:
-    """Return the names of the columns of the metrics of all tasks, for both splits."""
-    return " ".join(f"{prefix}{split}_{name}" for split in ("train", "test") for name in METRICS)
+    """Return the names of the columns of the metrics of all tasks, for all splits."""
+    return " ".join(f"{prefix}{split}_{name}" for split in MEASURED for name in METRICS)
 
 
 RUN_COLUMNS = typed(
@@ -33,10 +34,10 @@ RUN_COLUMNS = typed(
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
-    (COUNT, "train_examples test_examples parameters"),
-    (
-        REAL,
-        "train_majority test_majority train_guessing_loss test_guessing_loss train_variance test_variance",
+    (COUNT, "train_examples validation_examples test_examples parameters"),
+    *(
+        (REAL, " ".join(f"{split}_{level}" for split in MEASURED))
+        for level in ("majority", "guessing_loss", "variance")
     ),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
     (REAL, of_metrics("final_")),

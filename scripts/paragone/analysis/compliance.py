@@ -151,9 +151,13 @@ def _data(record: RunRecord) -> Iterator[Breach]:
         return
     workload, data = record.spec.workload, record.data
     tested = workload.evaluation.first if workload.evaluation else 0
-    for key, count in (("train_examples", workload.train_examples), ("test_examples", tested)):
-        if count and count > getattr(data, key):
-            text = f"{getattr(data, key)}, {count} were asked for"
+    used = data.train_examples + (data.validation_examples or 0)
+    for key, count, there in (
+        ("train_examples", workload.train_examples, used),
+        ("test_examples", tested, data.test_examples),
+    ):
+        if count and count > there:
+            text = f"{there}, {count} were asked for"
             yield Breach("examples", f"data.{key}", text)
 
 
@@ -173,13 +177,12 @@ def _epoch(record: RunRecord, epoch: Epoch) -> Iterator[Breach]:
     if data is None or epoch.batches is UNSET or epoch.updates is UNSET:
         return
     yield from _counted(epoch.batches, epoch.updates, epoch.steps, record.spec)
-    expected: dict[str, float] = {
-        "train_examples": examples(record, epoch),
-        "test_examples": data.test_examples,
-    }
-    if epoch.test_labels is not UNSET and data.test_labels is not UNSET:
-        place = (epoch.epoch - 1) % len(data.test_labels)
-        expected["test_labels"] = data.test_labels[place]
+    expected: dict[str, float] = {"train_examples": examples(record, epoch)}
+    for split in record.spec.workload.evaluated:
+        expected[f"{split}_examples"] = getattr(data, f"{split}_examples")
+        labels = getattr(data, f"{split}_labels")
+        if getattr(epoch, f"{split}_labels") is not UNSET and labels is not UNSET:
+            expected[f"{split}_labels"] = labels[(epoch.epoch - 1) % len(labels)]
     for key, value in expected.items():
         if getattr(epoch, key) != value:
             yield Breach("weighed", key, f"{getattr(epoch, key)}, the split has {value}")

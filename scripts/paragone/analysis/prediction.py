@@ -25,6 +25,7 @@ import scipy
 
 from paragone.analysis.statistics import ALPHA, CONFIDENCE, POWER
 from paragone.base.errors import UserError
+from paragone.config.datasets import MEASURED
 from paragone.tasks import METRICS
 
 # A kind of reason, and the values that words need: ("epochs", 3, 5). See reporting/sentences.py.
@@ -40,7 +41,7 @@ OTHER_PROGRAM = 0.001
 OUTLYING, MANY, MOST_OUTLIERS = 6.0, 10, 0.1
 _NORMAL = 1.4826  # the deviation of a normal distribution over its median absolute deviation
 NO_RUNS: pd.Series = pd.Series(dtype="float64")
-OUTCOMES = [f"{split}_{name}" for split in ("train", "test") for name in METRICS]
+OUTCOMES = [f"{split}_{name}" for split in MEASURED for name in METRICS]
 _PROTOCOL = ["workload", "backend", "data_edition", "global_batch", "steps"]
 _SPREAD = [*_PROTOCOL, "seed", "epoch", "final_weights"]
 

@@ -31,12 +31,14 @@ from paragone.analysis.prediction import (
 from paragone.analysis.statistics import ALPHA, Estimate, holm, summarize
 from paragone.config.numbers import Protocol, Row
 from paragone.config.schema import Margin
+from paragone.tasks import METRICS
 
 # From worst to best; the verdict of a run is the worst of its numbers'.
 VERDICTS = (AT_CHANCE, DIFFERS, INCONCLUSIVE, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
 _OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")
+_OF_VALIDATION = tuple(f"validation_{name}" for name in METRICS)
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,9 @@ def compare_all(
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """Return the places of each system's final rows: the last of test accuracy, test loss, training loss."""
+    """Return the places of each system's final rows: the last of each metric but training scores."""
     final: dict[str, list[int]] = {}
-    for metric in (*_OF_OTHER_TASKS, *FINAL):
+    for metric in (*_OF_OTHER_TASKS, *FINAL, *_OF_VALIDATION):
         of_metric = [place for place, row in enumerate(rows) if row.metric == metric and row.epoch]
         last = {rows[at].system: at for at in sorted(of_metric, key=lambda at: rows[at].epoch or 0)}
         for system, place in last.items():

@@ -13,6 +13,7 @@ from paragone.base.errors import UserError
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 STREAM = "stream"  # the form of a text or of tokens as one stream
 SPLITS = ("train", "test")
+MEASURED = ("train", "validation", "test")  # a run may hold out a part of its training split
 # Beside source.json: states of its content, see `state_of_files`; the first is that of what was fetched.
 STATES = "states.json"
 # Keys of a block that do not shape the arrays made from it; the second are those of files with checksums.

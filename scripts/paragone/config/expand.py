@@ -70,7 +70,7 @@ def expand(config: Config, experiment: str) -> list[Spec]:
                 run = spec_of(repeated, workload, cell, where, block)
                 if examples := run.workload.train_examples:
                     try:  # too few are an error here, not of each run after its start
-                        run.steps(examples)
+                        run.steps(run.split(examples)[0])
                     except UserError as error:
                         raise UserError(f"{where}: {error}") from error
                 runs.append(run)

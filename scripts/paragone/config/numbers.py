@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS
+from paragone.config.datasets import MEASURED
 from paragone.config.decode import decoded
 from paragone.config.schema import Closed, Count, Text, WorkloadBlock
 from paragone.tasks import METRICS
@@ -42,7 +42,7 @@ class Row(
     system: Text
     workload: str = ""
     quantity: Text
-    split: Literal["", "train", "test"] = ""
+    split: Literal["", "train", "validation", "test"] = ""
     epoch: Count | None = None
     final: Literal["", "yes"] = ""
     global_batch: Count | None = None
@@ -91,7 +91,7 @@ class Row(
     @property
     def is_outcome(self) -> bool:
         """Return whether it is a loss, an accuracy or another metric of a task, on one split."""
-        return self.metric.startswith(tuple(f"{split}_" for split in SPLITS))
+        return self.metric.startswith(tuple(f"{split}_" for split in MEASURED))
 
     @property
     def printed(self) -> str:
@@ -263,13 +263,18 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
     Other numbers are facts that the source states: they are shown, and never compared.
     """
     metrics = workloads[row.workload].task.kind.metrics if row.workload else tuple(METRICS)
-    measured = {f"{split}_{name}" for split in SPLITS for name in metrics}
+    if row.split == "validation" and row.workload and not workloads[row.workload].validation:
+        raise UserError(
+            f"{where}: split validation, and workload {row.workload} holds no training examples out; give it "
+            "`validation`, {last: 0.1} say"
+        )
+    measured = {f"{split}_{name}" for split in MEASURED for name in metrics}
     measured |= {*OF_RUNS, *(f"target_{name}" for name in metrics)}
     if row.metric in measured or not (row.workload or row.split):
         return
     metric = row.quantity.lower()
     if metric in metrics:
-        raise UserError(f"{where}: metric {metric!r} has no split; write train or test there")
+        raise UserError(f"{where}: metric {metric!r} has no split; write train, validation or test")
     remedy = "leave the row out"
     if "accuracy" in metrics and _ERROR_RATE.fullmatch(metric):
         digits = 2 if row.unit in ("%", "percent") or row.number > 1 else 0

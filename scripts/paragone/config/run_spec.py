@@ -1,6 +1,7 @@
 """The specification of a run: everything that decides its result, and its identity."""
 
 import hashlib
+import math
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -126,6 +127,32 @@ class Evaluation(Block, frozen=True):
             raise ValueError("has first and random_batches, or neither; write one of them")
 
 
+HeldOut = Annotated[int, Meta(ge=1)] | Annotated[float, Meta(gt=0, lt=1)]
+
+
+class Validation(Block, frozen=True):
+    """Training examples that are held out, and evaluated as the test split is; none if absent
+
+    last: the last ones: a share, as `validation_split` of Keras, or a count
+    first: the first ones, a share or a count
+    random: some that the run's seed draws, a share or a count
+    """
+
+    last: HeldOut = ABSENT
+    first: HeldOut = ABSENT
+    random: HeldOut = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless it says one thing."""
+        if sum(map(bool, (self.last, self.first, self.random))) != 1:
+            raise ValueError("has several of last, first and random, or none; write one of them")
+
+    def examples(self, there: int) -> int:
+        """Examples that are held out, of so many. With a share Keras rounds down those that are left."""
+        asked = self.last or self.first or self.random
+        return asked if isinstance(asked, int) else there - math.floor(there * (1 - asked))
+
+
 class Start(Block, frozen=True):
     """Initial weights in a file, by names of the model's framework; of `initializer: model`
 
@@ -145,7 +172,8 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     model: `name`, of a model of a paper, of scripts/paragone/models/ or of a plugin; `pairs`,
         {name of a layer in another framework: its name in PyTorch}, where order does not pair them; all
         other keys are options of the model's function
-    train_examples: train on the first so many examples; all if absent
+    train_examples: train on the first so many examples, those of `validation` included; all if
+        absent
     initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
         pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
         the file of data.pretrained, or keras where it cannot be found; model: the model's own
@@ -174,6 +202,7 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     partial_batch: PartialBatch = "drop"
     augmentation: Augmentation = ABSENT
     evaluation: Evaluation = ABSENT
+    validation: Validation = ABSENT
     input: Input = ABSENT
     optimizer: Options
     learning_rate: LearningRate
@@ -209,6 +238,11 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
     fields of `Spec`."""
 
     name: str
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The splits that are evaluated after each epoch."""
+        return ("validation", "test") if self.validation else ("test",)
 
     @property
     def model_name(self) -> str:
@@ -330,6 +364,21 @@ class Spec(Block, frozen=True, dict=True):
     def tasks(self) -> int | None:
         """The number of workers if there are several, else None, which Snakemake leaves out."""
         return self.workers if self.workers > 1 else None
+
+    def split(self, examples: int) -> tuple[int, int]:
+        """How many of the data set's training examples are trained on, and how many are held out.
+
+        Raises `UserError` if those that are held out leave no batch.
+        """
+        workload = self.workload
+        used = min(examples, workload.train_examples or examples)
+        held = workload.validation.examples(used) if workload.validation else 0
+        if held and used - held < self.global_batch:
+            raise UserError(
+                f"workloads.{workload.name}.validation: it holds out {held} of {used} training examples, "
+                f"which leaves no batch of {self.global_batch}; hold out fewer"
+            )
+        return used - held, held
 
     def steps(self, examples: int) -> int:
         """Steps of one epoch over `examples` training examples.

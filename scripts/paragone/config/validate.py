@@ -8,7 +8,7 @@ import msgspec
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT
-from paragone.config.datasets import TFDS, block_of
+from paragone.config.datasets import STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
@@ -64,6 +64,11 @@ def check_blocks(blocks: Blocks) -> None:
         dataset, data = workload.dataset, blocks.datasets.get(workload.dataset, {})
         if data.get("form") in FORMS or dataset.startswith(f"{TFDS}/"):
             _check_labels(workload.task, data, f"data set {dataset}", f"{where}.task")
+        if workload.validation and data.get("form") == STREAM:
+            raise UserError(
+                f"{where}.validation: the examples of data set {dataset} are windows of one text, which "
+                "overlap, so that those held out would be trained on; leave it out"
+            )
         weights, classes = workload.task.class_weights, data.get("classes")
         if weights and classes and len(weights) != len(classes):
             raise UserError(

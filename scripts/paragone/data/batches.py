@@ -37,9 +37,27 @@ WHOLE = Shard(0, 1, 1)
 
 
 def train_examples(dataset: Dataset, spec: Spec) -> int:
-    """Return the number of training examples that the workload uses, from the first on."""
-    there = len(dataset.train_labels)
-    return min(there, spec.workload.train_examples or there)
+    """Return the number of training examples that the workload trains on."""
+    return spec.split(len(dataset.train_labels))[0]
+
+
+def evaluated_rows(dataset: Dataset, spec: Spec, split: str, epoch: int = 1) -> np.ndarray:
+    """Return the examples of an evaluation of a split, "test" or "validation", in their order; indices.
+
+    Those of validation are training examples: all that are held out. Of the test split they are what
+    `evaluation` of the workload says: in order, or drawn for an epoch.
+    """
+    if split == "validation":
+        trained, held = spec.split(len(dataset.train_labels))
+        asked = spec.workload.validation
+        if asked and asked.random:
+            return np.sort(generator("validation", spec.seed).permutation(trained + held)[:held])
+        return np.arange(held) + (0 if asked and asked.first else trained)
+    there = len(dataset.test_labels)
+    examples = spec.tested_examples(there)
+    if spec.workload.evaluation and spec.workload.evaluation.random_batches:
+        return generator("evaluation", spec.seed, epoch).integers(there, size=examples)
+    return np.arange(examples)
 
 
 def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
@@ -54,9 +72,9 @@ def train_batches(
 ) -> Iterator[Batch]:
     """Yield (inputs, labels) of every step of an epoch.
 
-    inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the arrays on
-    the device. labels: as stored, (local batch, ...). steps: the number of whole batches to yield, continuing
-    into later epochs.
+    inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the inputs on
+    the device, where those of the test split follow. labels: as stored, (local batch, ...). steps: the number
+    of whole batches to yield, continuing into later epochs.
     """
     if steps is None:
         return _epoch(dataset, spec, epoch, shard)
@@ -69,6 +87,8 @@ def train_batches(
 def _epoch(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Batch]:
     examples, size = train_examples(dataset, spec), spec.global_batch
     order = _order(examples, spec, 1 if spec.workload.shuffle == "once" else epoch)
+    if len(held_out := evaluated_rows(dataset, spec, "validation")):
+        order = np.delete(np.arange(examples + len(held_out)), held_out)[order]
     options = spec.workload.augmentation
     random = generator("augmentation", spec.seed, epoch)
     for step in range(spec.steps(examples)):
@@ -91,24 +111,26 @@ def _order(examples: int, spec: Spec, epoch: int) -> np.ndarray:
 
 
 def evaluation_batches(
-    dataset: Dataset, spec: Spec, shard: Shard = WHOLE, epoch: int = 1
+    dataset: Dataset, spec: Spec, shard: Shard = WHOLE, epoch: int = 1, split: str = "test"
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (inputs, labels, weights) of the test examples of an evaluation: in order, or drawn for an epoch.
+    """Yield (inputs, labels, weights) of the examples of an evaluation, as of `evaluated_rows`.
 
     The last batch is filled up with its first example at weight 0, so that shapes are constant and each
     example counts once. weights: (local batch,) float32.
     """
-    there, size = len(dataset.test_labels), spec.evaluation_batch
-    examples = spec.tested_examples(there)
-    rows = np.arange(examples)
-    if spec.workload.evaluation and spec.workload.evaluation.random_batches:
-        rows = generator("evaluation", spec.seed, epoch).integers(there, size=examples)
-    for start in range(0, examples, size):
+    rows, size = evaluated_rows(dataset, spec, split, epoch), spec.evaluation_batch
+    of_test = split == "test"
+    stored = dataset.test_inputs if of_test else dataset.train_inputs
+    labels = dataset.test_labels if of_test else dataset.train_labels
+    for start in range(0, len(rows), size):
         index = np.arange(start, start + size)
-        chosen = shard.of(rows[np.where(index < examples, index, start)])
-        weights = shard.of((index < examples).astype(np.float32))
-        inputs = chosen if spec.backend.feed == RESIDENT else dataset.test_inputs[chosen]
-        yield inputs, dataset.test_labels[chosen], weights
+        chosen = shard.of(rows[np.where(index < len(rows), index, start)])
+        weights = shard.of((index < len(rows)).astype(np.float32))
+        if spec.backend.feed == RESIDENT:
+            inputs = chosen + of_test * len(dataset.train_labels)
+        else:
+            inputs = stored[chosen]
+        yield inputs, labels[chosen], weights
 
 
 def batch_sizes(dataset: Dataset, spec: Spec) -> list[int]:

@@ -62,11 +62,10 @@ class Torch(Reports):
             raise Unavailable(
                 f"feed pinned: memory is page-locked for CUDA, not for {self.device.type}"
             )
-        # All inputs, where batches have their rows; copies, since PyTorch warns of arrays that are read-only.
-        self.resident: dict[str, torch.Tensor] = {}
+        # All inputs, where batches have their rows.
+        self.resident: torch.Tensor | None = None
         if spec.backend.feed == RESIDENT:
-            splits = {"train": dataset.train_inputs, "test": dataset.test_inputs}
-            self.resident = {split: self.put(np.array(inputs)) for split, inputs in splits.items()}
+            self.resident = self.put(np.concatenate([dataset.train_inputs, dataset.test_inputs]))
         self.pins = spec.backend.feed == "pinned"
         self.optimizer = create_optimizer(
             spec.workload.optimizer,
@@ -180,16 +179,16 @@ class Torch(Reports):
         task = self.workload.task
         return labels.to(self.dtype) if task.numeric or task.multi_label else labels.long()
 
-    def feed(self, batches: Iterable[tuple], split: str) -> Iterator[tuple[torch.Tensor, ...]]:
-        """Yield the batches of a split, "train" or "test", on the device."""
+    def feed(self, batches: Iterable[tuple]) -> Iterator[tuple[torch.Tensor, ...]]:
+        """Yield the batches on the device."""
         for batch in batches:
             if self.pins:
                 # PyTorch's host allocator uses page-locked memory again when its copy is done.
                 locked = (torch.from_numpy(array).pin_memory() for array in batch)
                 yield tuple(array.to(self.device, non_blocking=True) for array in locked)
-            elif self.resident:
+            elif self.resident is not None:
                 rows, *rest = map(self.put, batch)
-                yield self.resident[split].index_select(0, rows), *rest
+                yield self.resident.index_select(0, rows), *rest
             else:
                 yield tuple(map(self.put, batch))
 
@@ -210,7 +209,7 @@ class Torch(Reports):
         self.set_seed(framework_seed(seed, rank) if rank else seed)
         self.model.train()
         totals, task = self.no_totals(), self.workload.task
-        fed = zip(self.feed(batches, "train"), learning_rates, strict=True)
+        fed = zip(self.feed(batches), learning_rates, strict=True)
         for (inputs, labels), rate in fed:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
@@ -230,7 +229,7 @@ class Torch(Reports):
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self.model.eval()
         totals, task = self.no_totals(), self.workload.task
-        for inputs, labels, weights in self.feed(batches, "test"):
+        for inputs, labels, weights in self.feed(batches):
             targets, logits = self.targets(labels), self.forward(inputs)
             of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
             columns = [of(task, logits, targets).to(self.dtype) for of in of_examples]

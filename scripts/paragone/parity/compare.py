@@ -84,8 +84,9 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 class Observation:
     """What a backend computed on the initial weights, and in a short run.
 
-    `training`, `evaluation`: rows of loss and score, one an epoch; with dropout a last one, in which the
-    model with dropout evaluated the last weights. `counted`: whether the score is a share of examples.
+    `training`, `evaluation`: rows of loss and score, one an epoch, those of a validation split before those
+    of the test split; with dropout a last one, in which the model with dropout evaluated the last weights.
+    `counted`: whether the score is a share of examples.
     `resumed`: how far the run deviates that was resumed at its last epoch. `notices`: what is legal and odd
     in the model. `path`: the framework's names of layers and free parameters, by name. `keeps_unbiased`: see
     `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the first losses again, as the

@@ -50,15 +50,36 @@ def order(spec: Spec, examples: int, least: int, epoch: int) -> np.ndarray:
     return np.array(taken)
 
 
+def held_out(spec: Spec, dataset: Dataset) -> np.ndarray:
+    """Return the training examples that validate, of those that the workload uses; indices."""
+    if (asked := spec.workload.validation) is None:
+        return np.arange(0)
+    there = len(dataset.train_labels)
+    used = np.arange(min(there, spec.workload.train_examples or there))
+
+    def count(part: float) -> int:
+        return int(part) if part >= 1 else len(used) - math.floor(len(used) * (1 - part))
+
+    if asked.last:
+        return used[len(used) - count(asked.last) :]
+    if asked.first:
+        return used[: count(asked.first)]
+    drawn = stream("validation", spec.seed, 0).permutation(used)[: count(asked.random)]
+    return np.array(sorted(drawn))
+
+
 def rows(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[np.ndarray]:
     """Yield the examples of each step of an epoch; those that fill no batch are one if they are kept."""
-    there, size = len(dataset.train_labels), spec.global_batch
-    examples = min(there, spec.workload.train_examples or there)
+    there, size, validating = len(dataset.train_labels), spec.global_batch, held_out(spec, dataset)
+    used = min(there, spec.workload.train_examples or there)
+    examples = used - len(validating)
     steps = examples // size
     if spec.workload.partial_batch == "keep" and examples % size:
         steps += 1
     steps = spec.steps_per_epoch or steps
     following = order(spec, examples, min(steps * size, examples), epoch)
+    if len(validating):
+        following = np.setdiff1d(np.arange(used), validating)[following]
     for step in range(steps):
         yield following[step * size : (step + 1) * size]
 
@@ -118,18 +139,22 @@ def tested_rows(spec: Spec, dataset: Dataset, epoch: int) -> np.ndarray:
 
 
 def tests(
-    spec: Spec, dataset: Dataset, epoch: int
+    spec: Spec, dataset: Dataset, epoch: int, split: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (inputs, labels, weights) of the test examples of an epoch's evaluation, in equal batches.
+    """Yield (inputs, labels, weights) of the examples of an epoch's evaluation, in equal batches.
 
     The last batch is filled up with its last example, at weight 0.
     """
     tested = tested_rows(spec, dataset, epoch)
+    inputs, labels = dataset.test_inputs, dataset.test_labels
+    if split == "validation":
+        tested = held_out(spec, dataset)
+        inputs, labels = dataset.train_inputs, dataset.train_labels
     for start in range(0, len(tested), spec.evaluation_batch):
         places = np.arange(start, start + spec.evaluation_batch)
         chosen = tested[np.minimum(places, len(tested) - 1)]
         weights = (places < len(tested)).astype(np.float32)
-        yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
+        yield inputs[chosen], labels[chosen], weights
 
 
 def rates(spec: Spec, epoch: int, steps: int) -> list[float]:

@@ -5,6 +5,7 @@ Order, rates, batches, seeds and tests are those of `definition`; model, loss an
 """
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
     probe = engine.probe(first)
     engine.set_weights(start)  # without what a framework's own engine has added to statistics
     training: list[list[float]] = []
-    evaluation: list[list[float]] = []
-    unbiased: list[list[float]] = []
+    evaluated: dict[tuple[str, bool], list[list[float]]] = {}
     for epoch in range(1, spec.epochs + 1):
         batches = [*definition.batches(spec, dataset, epoch)]
         rates = definition.rates(spec, epoch, len(batches))
@@ -49,16 +49,20 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         training.append([during.loss, during.score])
         if epoch == spec.epochs:
             negate(engine)
-        for rows, biased in ((evaluation, True), (unbiased, False)):
-            tested = [*definition.tests(spec, dataset, epoch)]
+        for split, biased in product(spec.workload.evaluated, (True, False)):
+            tested = [*definition.tests(spec, dataset, epoch, split)]
             options = {"biased": biased} if is_written_out else {}
             after = engine.evaluate(tested, len(tested), **options)
-            rows.append([after.loss, after.score])
+            evaluated.setdefault((split, biased), []).append([after.loss, after.score])
     negate(engine)
     training.append(
         trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
     )
     weights = engine.weights()
+    evaluation, unbiased = (
+        np.concatenate([evaluated[split, biased] for split in spec.workload.evaluated])
+        for biased in (True, False)
+    )
     biased_variances = engine.biased_variances() if is_written_out else {}
     arrays = {
         "precision": np.array(spec.precision),
@@ -68,8 +72,8 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         "training": np.array(training),
-        "evaluation": np.array(evaluation),
-        "evaluation_unbiased": np.array(unbiased),
+        "evaluation": evaluation,
+        "evaluation_unbiased": unbiased,
         **{f"gradients/{name}": values for name, values in probe.gradients.items()},
         **{f"initial/{name}": values for name, values in start.items()},
         **{f"weights/{name}": values for name, values in (weights | biased_variances).items()},
@@ -80,7 +84,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         dropping, _ = _begun(spec, dataset, pretrained)
         arrays |= dropped(dropping, spec, dataset, start, arrays["logits"])
         for name in ("evaluation", "evaluation_unbiased"):  # which has no dropout
-            arrays[name] = arrays[name][[*range(spec.epochs), -1]]
+            arrays[name] = np.concatenate([arrays[name], arrays[name][-1:]])
     return arrays
 
 

@@ -17,7 +17,7 @@ DIVERGED = 1e6
 def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
     """Return all metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
     task, values = record.spec.workload.task, {}
-    for split in ("train", "test"):
+    for split in ("train", *record.spec.workload.evaluated):
         variance = getattr(record.data, f"{split}_variance", None) or None  # of numbers alone
         loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
         for name, value in task.metrics(loss, score, variance).items():

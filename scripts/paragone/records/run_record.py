@@ -37,10 +37,11 @@ Status = Annotated[
 class DataRead(Part, frozen=True, kw_only=True):
     """The data set that was read.
 
-    `train_examples`: those that the run draws from. What a model that learned nothing can reach:
-    `train_majority`, `test_majority`, the share of the most frequent class, or the micro F1 of always naming
-    the same ones; `train_guessing_loss`, `test_guessing_loss`, the least loss with the same outputs for all
-    examples, which old records have where it is not the entropy of the classes; of targets that are
+    `train_examples`: those that the run draws from; `validation_examples`: those that are held out of them,
+    where the workload has `validation`, as all fields of this split. What a model that learned nothing can
+    reach: `train_majority`, `test_majority`, the share of the most frequent class, or the micro F1 of always
+    naming the same ones; `train_guessing_loss`, `test_guessing_loss`, the least loss with the same outputs
+    for all examples, which old records have where it is not the entropy of the classes; of targets that are
     numbers `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one
     example, height, width and channels, or words. `test_labels`: a digest of the labels that an evaluation
     has, of each epoch where it draws them. `positions`: labels of an example, in earlier records.
@@ -52,14 +53,19 @@ class DataRead(Part, frozen=True, kw_only=True):
     manifest_sha256: Sha256
     train_examples: Count
     test_examples: Count
+    validation_examples: Count | UnsetType = UNSET
     train_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    validation_majority: Fraction | UnsetType = UNSET
     test_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
     train_guessing_loss: Number | UnsetType = UNSET
+    validation_guessing_loss: Number | UnsetType = UNSET
     test_guessing_loss: Number | UnsetType = UNSET
     train_variance: Positive | UnsetType = UNSET
+    validation_variance: Number | UnsetType = UNSET
     test_variance: Positive | UnsetType = UNSET
     input_shape: Annotated[list[Count], Meta(min_length=1)]
     positions: Count | UnsetType = UNSET
+    validation_labels: Annotated[list[Whole], Meta(min_length=1)] | UnsetType = UNSET
     test_labels: Annotated[list[Whole], Meta(min_length=1)] | UnsetType = UNSET
 
 
@@ -205,7 +211,8 @@ class Epoch(Part, frozen=True, kw_only=True):
     `updates`, `batches`: as in a window of a contest. `order`: a digest of the labels that were drawn, see
     `training.counts`. `train_examples`, `test_examples`: how many the metrics weigh, over all workers,
     reduced with them. `test_labels`: a digest of the labels that were evaluated. Earlier records have none
-    of these six; a restart of several workers knows no digests of the epochs before it.
+    of these six; a restart of several workers knows no digests of the epochs before it. Of validation there
+    is what there is of the test split, where the workload holds examples out.
     """
 
     epoch: Count
@@ -217,6 +224,10 @@ class Epoch(Part, frozen=True, kw_only=True):
     train_f1: Fraction | UnsetType = UNSET
     train_mae: Number | UnsetType | None = UNSET
     evaluate_seconds: Number
+    validation_loss: float | UnsetType | None = UNSET
+    validation_accuracy: Fraction | UnsetType = UNSET
+    validation_f1: Fraction | UnsetType = UNSET
+    validation_mae: Number | UnsetType | None = UNSET
     test_loss: float | None
     test_accuracy: Fraction | UnsetType = UNSET
     test_f1: Fraction | UnsetType = UNSET
@@ -225,7 +236,9 @@ class Epoch(Part, frozen=True, kw_only=True):
     batches: Whole | UnsetType = UNSET
     order: Whole | UnsetType = UNSET
     train_examples: Number | UnsetType = UNSET
+    validation_examples: Number | UnsetType = UNSET
     test_examples: Number | UnsetType = UNSET
+    validation_labels: Whole | UnsetType = UNSET
     test_labels: Whole | UnsetType = UNSET
 
 
@@ -281,7 +294,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         for at, epoch in enumerate(self.epochs):
             if epoch.epoch != at + 1:
                 raise ValueError(f"epochs[{at}]: is epoch {epoch.epoch}")
-            for name in (f"train_{score}", f"test_{score}"):
+            for name in (f"{split}_{score}" for split in ("train", *self.spec.workload.evaluated)):
                 if getattr(epoch, name) is UNSET:
                     raise ValueError(f"epochs[{at}]: has no {name}")
         if self.data and self.data.dataset != dataset:

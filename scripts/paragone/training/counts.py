@@ -23,6 +23,7 @@ from paragone.records.run_record import Epoch
 
 MODULUS = 2**53  # every reader of JSON has the integers below it
 AT_ONCE = 2**24  # bytes of labels that wait until they are summed: after the steps, not in each
+_DIGESTS = ("order", "validation_labels", "test_labels")
 MOST = 64  # labels of an example that are summed, at equal distances
 
 
@@ -96,7 +97,8 @@ def combined(of_workers: list[list[Epoch]], first: int) -> list[Epoch]:
     """
     epochs = []
     for parts in zip(*of_workers, strict=True):
-        values: dict[str, Any] = {"order": UNSET, "test_labels": UNSET}
+        digests = [key for key in _DIGESTS if getattr(parts[0], key) is not UNSET]
+        values: dict[str, Any] = dict.fromkeys(digests, UNSET)
         if parts[0].epoch >= first:
             values = {key: sum(getattr(part, key) for part in parts) % MODULUS for key in values}
         values |= {key: min(getattr(part, key) for part in parts) for key in ("updates", "batches")}

@@ -19,6 +19,7 @@ from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
 from paragone.data.batches import (
     batch_sizes,
+    evaluated_rows,
     evaluation_batches,
     noise_batches,
     train_batches,
@@ -313,25 +314,34 @@ def _epochs(
     The device is idle at both edges of every timed part. What the host did is added to `activity`.
     """
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
-    tests = math.ceil(spec.tested_examples(len(dataset.test_labels)) / spec.evaluation_batch)
-    score = spec.workload.task.score
+    splits, score = spec.workload.evaluated, spec.workload.task.score
+    rows = (evaluated_rows(dataset, spec, split) for split in splits)
+    tests = [math.ceil(len(examples) / spec.evaluation_batch) for examples in rows]
     for epoch in range(done + 1, spec.epochs + 1):
         rates = spec.learning_rates(epoch, steps)
         counts = Counts(engine, spec, dataset, epoch)
         drawn = counts.over(train_batches(dataset, spec, epoch, engine.shard))
         batches = progress.watch(epoch, drawn)
-        tested = Drawn(engine.shard, spec.evaluation_batch)
+        tested = [Drawn(engine.shard, spec.evaluation_batch) for _ in splits]
         mark = run.host.mark()
         ledger.switch("train")
         training = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
         train_seconds = ledger.switch("other")
         activity += run.host.since(mark)
         ledger.switch("evaluate")
-        drawn = tested.over(evaluation_batches(dataset, spec, engine.shard, epoch))
-        evaluation = engine.evaluate(drawn, tests)
+        evaluations = []
+        for split, drawing, number in zip(splits, tested, tests, strict=True):
+            each = evaluation_batches(dataset, spec, engine.shard, epoch, split)
+            evaluations.append(engine.evaluate(drawing.over(each), number))
         evaluate_seconds = ledger.switch("other")
         scores: dict[str, Any] = {f"train_{score}": _finite(training.score)}
-        scores[f"test_{score}"] = _finite(evaluation.score)
+        for split, drawing, evaluation in zip(splits, tested, evaluations, strict=True):
+            scores |= {
+                f"{split}_loss": _finite(evaluation.loss),
+                f"{split}_{score}": _finite(evaluation.score),
+                f"{split}_examples": float(evaluation.examples),
+                f"{split}_labels": drawing.digest,
+            }
         measured = Epoch(
             epoch=epoch,
             learning_rate=rates[0],
@@ -340,12 +350,9 @@ def _epochs(
             train_loss=_finite(training.loss),
             **scores,
             evaluate_seconds=evaluate_seconds,
-            test_loss=_finite(evaluation.loss),
             updates=counts.updates,
             batches=counts.batches,
             order=counts.digest,
             train_examples=float(training.examples),
-            test_examples=float(evaluation.examples),
-            test_labels=tested.digest,
         )
         yield measured, training.loss

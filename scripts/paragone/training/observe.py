@@ -23,7 +23,7 @@ from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.engines import REFERENCE
 from paragone.config.run_spec import Spec, Workload
 from paragone.config.schedules import LearningRate
-from paragone.data.batches import train_batches, train_examples
+from paragone.data.batches import train_batches
 from paragone.engines import Probe
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
@@ -64,7 +64,8 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     Raises `UserError` if it has too few for any batch.
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
-    train, test = train_examples(dataset, spec), len(dataset.test_labels)
+    train, held = spec.split(len(dataset.train_labels))
+    test = len(dataset.test_labels)
     size = min(spec.global_batch, train // steps, test) // replicas * replicas
     if size < LEAST * replicas:
         raise UserError(
@@ -73,7 +74,8 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
         )
     half = size // 2 // replicas * replicas
     part = half if half >= LEAST * replicas else 0
-    examples = min(train, steps * size + part)
+    held = min(held, size + part)
+    examples = min(train, steps * size + part) + held
     limited = spec.workload.train_examples is not None  # then there are more, which must not show
     few = data.few(dataset, examples + limited * size, min(test, size + part))
     return (
@@ -83,7 +85,7 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
             per_replica_batch=size // replicas,
             least_evaluation_batch=size,
             workload=replace(
-                _within(spec.workload, size + part // 2),
+                _within(spec.workload, size + part // 2, held),
                 train_examples=examples if limited else None,
             ),
             steps_per_epoch=None,
@@ -92,8 +94,11 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     )
 
 
-def _within(workload: Workload, examples: int) -> Workload:
-    evaluation = workload.evaluation
+def _within(workload: Workload, examples: int, held: int) -> Workload:
+    evaluation, validation = workload.evaluation, workload.validation
+    if validation:  # a share of few examples is another number
+        said = {key: held for key, value in asdict(validation).items() if value}
+        validation = replace(validation, **said)
     if evaluation and evaluation.first:
         evaluation = replace(evaluation, first=min(evaluation.first, examples))
     if evaluation and evaluation.random_batches:
@@ -101,7 +106,8 @@ def _within(workload: Workload, examples: int) -> Workload:
     buffer = workload.shuffle_buffer
     if buffer:
         buffer = min(buffer, examples)
-    return replace(workload, evaluation=evaluation, shuffle_buffer=buffer)
+    changed = {"evaluation": evaluation, "validation": validation, "shuffle_buffer": buffer}
+    return replace(workload, **changed)
 
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
@@ -208,12 +214,13 @@ class _Subject:
         moved = engine.weights()
         engine.build = lambda *_: None  # it is built
         rerun = self._train()
+        evaluated = spec.workload.evaluated
         changes = {name: values - self.start[name] for name, values in weights.items()}
         resumed = {
             "weights": of_arrays(engine.weights(), weights, changes, FLOORS[spec.precision]),
             "metrics": of_metrics(
-                np.concatenate([_metrics(rerun, split) for split in ("train", "test")]),
-                np.concatenate([_metrics(record, split) for split in ("train", "test")]),
+                _metrics(rerun, "train", *evaluated),
+                _metrics(record, "train", *evaluated),
                 counted=not spec.workload.task.numeric,
             ),
         }
@@ -226,7 +233,7 @@ class _Subject:
             "logits": probe.logits,
             "loss": np.array(probe.loss),
             "training": np.array([*_metrics(record, "train"), longer]),
-            "evaluation": _metrics(record, "test"),
+            "evaluation": _metrics(record, *evaluated),
             "resumed": np.max([*largest(resumed).values()]),
             "keeps_unbiased": np.array(probe.unbiased),
             "notices": np.array(
@@ -245,7 +252,7 @@ class _Subject:
         looped = _metrics(self._train(), "train")[:, 0]
         engine = self.engine
         engine.set_weights(plain.evaluated)
-        tested = [*definition.tests(self.spec, self.dataset, plain.spec.epochs)]
+        tested = [*definition.tests(self.spec, self.dataset, plain.spec.epochs, "test")]
         repeated = engine.evaluate(tested, len(tested))
         row = [[repeated.loss, repeated.score]]
         return {
@@ -268,10 +275,10 @@ def _unlearned(probe: Probe, start: Weights) -> Iterator[str]:
             yield f"{size} parameters are {group}, {sorted(names)[0]} is one of {len(names)} arrays"
 
 
-def _metrics(record: RunRecord, split: str) -> np.ndarray:
-    """Return loss and score of each epoch, (epochs, 2); NaN where they are not finite."""
-    rows, score = map(asdict, record.epochs), record.spec.workload.task.score
-    pairs = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for row in rows]
+def _metrics(record: RunRecord, *splits: str) -> np.ndarray:
+    """Return loss and score of each split and epoch, (splits x epochs, 2); NaN where they are not finite."""
+    rows, score = [*map(asdict, record.epochs)], record.spec.workload.task.score
+    pairs = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for split in splits for row in rows]
     return np.array(pairs, np.float64)
 
 

@@ -10,11 +10,10 @@ from paragone.base import typed_json
 from paragone.base.atomic_files import writing
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset, drawable
-from paragone.data.batches import train_examples
 from paragone.parity import definition
 from paragone.records.run_record import Clocks, DataRead, Epoch, RunRecord
 from paragone.tasks.reference import chance_levels
-from paragone.training.counts import tested_labels
+from paragone.training.counts import MODULUS, label_sum, tested_labels
 from paragone.workers import RunJob
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
@@ -33,10 +32,16 @@ def write_record(job: RunJob, result: RunRecord, seconds: dict[str, float] | Non
 
 def data_read(dataset: Dataset, spec: Spec) -> DataRead:
     """Return what a run reads of its data set."""
-    examples = train_examples(dataset, spec)
-    labels = {"train": dataset.train_labels[:examples], "test": dataset.test_labels}
+    examples, held = spec.split(len(dataset.train_labels))
+    used = dataset.train_labels[: examples + held]
+    labels, facts = {"train": used, "test": dataset.test_labels}, dict[str, Any]()
+    if held:
+        rows = definition.held_out(spec, dataset)
+        labels |= {"train": np.delete(used, rows, axis=0), "validation": used[rows]}
+        facts["validation_examples"] = len(rows)
+        facts["validation_labels"] = [label_sum(used[rows], 0) % MODULUS]
     task = spec.workload.task
-    facts: dict[str, Any] = {
+    facts |= {
         f"{split}_{name}": value
         for split in labels
         for name, value in chance_levels(task, labels[split], dataset.outputs).items()

@@ -28,7 +28,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
     `kind` is median (over completed runs), stopped (a run that was not completed) or published. `metric` is
     the training loss and the quality of the task in the test, in the workload's `unit`; also the test loss,
-    if the sources print it by epoch.
+    if the sources print it by epoch; loss and quality of a validation split.
     """
     protocols = inputs.numbers.protocols
     drawn = {
@@ -40,6 +40,10 @@ def points(inputs: Inputs) -> pd.DataFrame:
     published = [(row, workload) for row, workload in published if workload in drawn]
     if len({row.epoch for row, _ in published if row.metric == "test_loss"}) > 1:
         drawn = {name: ["train_loss", "test_loss", *metrics[1:]] for name, metrics in drawn.items()}
+    validated = (series for series in inputs.series if series.runs["validation_examples"].any())
+    for name in {series.workload for series in validated}:
+        of_test = [metric.replace("test_", "validation_") for metric in drawn[name][1:]]
+        drawn[name] = [*drawn[name], "validation_loss", *of_test]
     rows = [
         row
         for series in inputs.series
@@ -133,7 +137,7 @@ def _name_axes(
             marks.draw_level(axes, target, f"target {target:g}", color=style.MUTED, linestyle=":")
     if name not in ("accuracy", "f1"):
         return
-    for chance in sorted(set(runs["test_majority"].dropna().round(3))):
+    for chance in sorted(set(runs[f"{split}_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):
             text = f"chance {chance:g}"
