@@ -1,7 +1,7 @@
 """Write a folder that runs as it is: a question of the user, or a published source (a paper).
 
 `make new NAME=my_question` calls it, as `make new PAPER=my_paper`; both may be paths. It is filled from
-templates/.
+templates/, by the standard library alone.
 """
 
 import argparse
@@ -9,14 +9,10 @@ import json
 import os
 import re
 import shlex
-import sys
+import shutil
 from pathlib import Path
 
-import jinja2
-
 from paragone.base.errors import UserError, entry_point
-from paragone.config.papers import with_papers
-from paragone.config.read import read
 
 PROJECT = Path(__file__).parents[1]
 TEMPLATES = PROJECT / "templates"
@@ -34,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     kind, option = ("paper", "PAPER") if options.paper else ("plugin", "NAME")
     check(folder, option)
     place = folder.resolve()
+    project = shlex.quote(os.path.relpath(PROJECT, place))
     snakefile = os.path.relpath(PROJECT / "Snakefile", place)
     values = {
         "name": folder.name,
@@ -43,24 +40,28 @@ def main(arguments: list[str] | None = None) -> None:
         "snakefile_as_python": json.dumps(snakefile),
         "docs": os.path.relpath(PROJECT / "docs", place),
     }
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([TEMPLATES / kind, TEMPLATES / "data"]),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    for name in sorted(environment.list_templates()):
-        path = folder / name.replace(WORD, folder.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = environment.get_template(name).render(values)
-        path.write_text(text, encoding="utf-8")
-        print(f"wrote {path}")
+    for templates in (TEMPLATES / kind, TEMPLATES / "data"):
+        for template in sorted(path for path in templates.rglob("*") if path.is_file()):
+            name = str(template.relative_to(templates)).replace(WORD, folder.name)
+            path, text = folder / name, template.read_text(encoding="utf-8")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = re.sub(r"{{ (\w+) }}", lambda match: values[match[1]], text)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
     config = "run" if options.paper else folder.name
     print("", "What is in it runs as it is:", f"  cd {shlex.quote(str(folder))}", sep="\n")
-    if sys.prefix != sys.base_prefix:
-        print(f"  source {shlex.quote(os.path.relpath(sys.prefix, place))}/bin/activate")
+    if not shutil.which("snakemake"):
+        if not (PROJECT / ".venv/bin/snakemake").exists():
+            print(f"  make -C {project} .venv/dev")
+        print(f"  source {project}/.venv/bin/activate")
     print("  python make_data.py")
-    print(f"  snakemake -s {values['snakefile']} all --cores 2 --configfile {config}.yaml")
-    if not options.paper:
+    call = f"  snakemake -s {values['snakefile']} {{}} --cores 2 --configfile {config}.yaml"
+    if options.paper:
+        print(call.format(f"results/tables/{folder.name}/comparison.md"))
+    print(call.format("all"))
+    if options.paper:
+        print("The first call of snakemake makes the verdict on the published numbers alone.")
+    else:
         print(f"  python -m pytest test_{folder.name}.py")
 
 
@@ -73,10 +74,9 @@ def check(folder: Path, option: str) -> None:
         )
     if folder.exists():
         raise UserError(f"{folder} exists; choose another {option}, or move it away")
-    config = read(PROJECT / "config.yaml")
-    with_papers(config, PROJECT)
-    taken = {*config["experiments"], *(name.replace("-", "_") for name in config["workloads"])}
-    if folder.name in taken:
+    name, files = folder.name, [PROJECT / "config.yaml", *PROJECT.glob("papers/*/paper.yaml")]
+    block = re.compile(f"^  ({name}|{name.replace('_', '-')}):", re.MULTILINE)
+    if any(block.search(path.read_text(encoding="utf-8")) for path in files):
         raise UserError(
             f"{option}: the project has {folder.name!r} itself; choose another {option}"
         )

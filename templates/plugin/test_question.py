@@ -9,8 +9,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SNAKEFILE = HERE / {{ snakefile_as_python }}
 BRIEF = """
-workloads: {{ '{' }}{{ workload }}: {epochs: 1}}
-experiments: {{ '{' }}{{ name }}: {repeats: 1}}
+workloads: {{{ workload }}: {epochs: 1}}
+experiments: {{{ name }}: {repeats: 1}}
 """
 
 

@@ -1,15 +1,19 @@
-"""`make new`: what it writes runs as it is, by the commands that it prints, and so does its test."""
+"""`make new`: what it writes runs by the commands that it prints, and so does its test. `make help` lists all."""
 
 import csv
+import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from workspace import BRIEF, ROOT, Checkout, call, refused, succeed, write_files
+from workspace import BRIEF, CONFIG, ROOT, Checkout, call, refused, succeed, write_files
 
 pytestmark = pytest.mark.full
+# With the standard library alone.
+ALONE = [sys.executable, "-S", str(ROOT / "scripts/new.py")]
+TAKEN = {*CONFIG["experiments"], *(name.replace("-", "_") for name in CONFIG["workloads"])}
 
 
 def written(tmp_path: Path, name: str, *options: str, **brief: object) -> tuple[Path, list[str]]:
@@ -18,7 +22,7 @@ def written(tmp_path: Path, name: str, *options: str, **brief: object) -> tuple[
     But for `cd` and `source`, which the test does itself. `brief` is a config on top of its own.
     """
     checkout, folder = Checkout(tmp_path / "the checkout"), tmp_path / "own work" / name
-    line = ["python", str(checkout / "scripts/new.py"), *options, f"own work/{name}"]
+    line = ["python", "-S", str(checkout / "scripts/new.py"), *options, f"own work/{name}"]
     printed = succeed(line, cwd=tmp_path).splitlines()
     write_files(folder, {"brief.yaml": yaml.safe_dump(BRIEF | brief)})
     commands = [line.strip() for line in printed if line.startswith("  ")]
@@ -41,13 +45,13 @@ def test_what_it_writes_runs_by_what_it_prints(tmp_path):
     [
         ("taken", ["taken exists", "choose another NAME"]),
         ("My-Question", ["My-Question'", "lower-case", "make new NAME=my_question"]),
-        ("one_device", ["NAME: the project has 'one_device' itself"]),
+        *((name, [f"NAME: the project has '{name}' itself"]) for name in sorted(TAKEN)),
     ],
 )
 def test_it_refuses(tmp_path, name, words):
     (tmp_path / "taken").mkdir()
     before = sorted(tmp_path.iterdir())
-    refused(call([sys.executable, str(ROOT / "scripts/new.py"), str(tmp_path / name)]), *words)
+    refused(call([*ALONE, str(tmp_path / name)]), *words)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -55,11 +59,22 @@ def test_a_paper_runs_by_what_it_prints(tmp_path):
     """With its comparison; cut to one seed."""
     matrix = [{"backend": "torch", "replicas": 1}]
     cut = {"my_paper": {"repeats": 1, "matrix": matrix}}
-    folder, (data, train) = written(tmp_path, "my_paper", "--paper", experiments=cut)
-    table = "results/tables/my_paper/comparison.csv"
-    for line in (data, f"{train.replace(' all ', f' {table} ')} brief.yaml"):
-        succeed(shlex.split(line), timeout=600, cwd=folder)
-    with (folder / table).open(newline="") as file:
+    folder, (data, verdict, train) = written(tmp_path, "my_paper", "--paper", experiments=cut)
+    for line in (data, f"{train} brief.yaml --dry-run", f"{verdict} brief.yaml"):
+        text = succeed(shlex.split(line), timeout=600, cwd=folder)
+    assert "\nMy paper: " in text  # the verdict, in a line
+    assert not list((folder / "results").glob("matmul/*"))
+    with (folder / "results/tables/my_paper/comparison.csv").open(newline="") as file:
         verdicts = {(row["metric"], row["verdict"]) for row in csv.DictReader(file)}
     assert ("test_accuracy", "not comparable") in verdicts  # three runs would tell how they vary
     assert ("training_time", "not comparable") in verdicts
+
+
+def test_make_help_lists_every_target():
+    database = call(["make", "--print-data-base", "--question", "help"], cwd=ROOT).stdout
+    (targets,) = re.findall(r"(?m)^\.PHONY: (.*)", database)
+    listed = dict(
+        line.split(maxsplit=1) for line in succeed(["make", "help"], cwd=ROOT).splitlines()
+    )
+    assert listed.keys() == {*targets.split()}
+    assert all(text.endswith(".") for text in listed.values())
