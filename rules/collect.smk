@@ -1,5 +1,5 @@
-# Collecting: what was measured is checked and becomes tidy tables, which all figures and tables read.
-# Whether that waits for the last run, `reading` in common.smk says.
+# Collecting: what was measured is checked and becomes tidy tables, which all figures and tables read. That and what
+# follows has a positive priority: the tables of an experiment that is done come before the next run.
 
 
 rule check_parity:
@@ -26,6 +26,7 @@ rule join:
     input:
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
+        products="<results>/tables/device_matmul/matmul.parquet",
     output:
         all_runs=report(
             "<results>/tables/runs.csv",
@@ -37,7 +38,7 @@ rule join:
         all_epochs="<results>/tables/epochs.csv",
     log:
         "<results>/logs/tables/join.log",
-    priority: reading
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -63,7 +64,6 @@ use rule join as collect_products with:
         parquet="<results>/tables/device_matmul/matmul.parquet",
     log:
         "<results>/logs/tables/device_matmul/collect.log",
-    priority: 1
     params:
         job=lambda _: document(type="products"),
     message:
@@ -75,7 +75,6 @@ use rule join as collect_runs with:
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         contests=lambda wildcards: PLAN.timings(wildcards.experiment),
-        products="<results>/tables/device_matmul/matmul.parquet",
     output:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",

@@ -76,7 +76,6 @@ QUIET = f"{RUN} >{{log:q}} 2>&1"
 SHOWN = f"{RUN} 2>&1 | tee {{log:q}}"
 PROGRESS = f"{RUN} 2>{{log:q}} | tee -a {{log:q}}"
 RESUMED = f"{RUN} 2>>{{log:q}} | {{{{ tee -a {{log:q}} || true; }}}}"
-LAST = -1_000_000  # the priority of what waits for the last run
 
 
 def keep_profile(arguments):
@@ -184,8 +183,3 @@ def check_submission():
         )
     if shutil.which("sbatch") is None:
         raise WorkflowError("slurm: no sbatch on PATH; submit from a login node")
-
-
-def reading(wildcards):
-    """The priority of what only reads results: after the last run, but for the primary experiment."""
-    return 1 if wildcards.get("experiment") == PLAN.primary else LAST

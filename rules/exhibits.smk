@@ -1,18 +1,17 @@
-# Figures and tables: one job for each section of PLAN.sections. Its rule is made in a loop, since captions must be
-# known when a rule is parsed. And the answers made from tables.
+# Figures and tables: one job for each section of PLAN.sections, and one for those that need matrix products. Their rules
+# are made in a loop, since captions must be known when a rule is parsed. And the answers made from tables.
 
 # The first file of each is shown in Snakemake's report. A table's JSON is for answers, page and paper.
 SUFFIXES = {FIGURES: ("svg", "pdf", "png", "csv"), TABLES: ("csv", "md", "json")}
 
 
-for section in filter(PLAN.exhibits_of, PLAN.sections):
-    exhibits = PLAN.exhibits_of(section)
+for section, drawn, exhibits in PLAN.drawings():
 
     rule:
         name:
-            f"draw_{section}"
+            f"draw_{drawn}"
         input:
-            **PLAN.read_by(section),
+            **PLAN.read_by(section, exhibits),
         output:
             [
                 report(
@@ -29,13 +28,13 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
                 for suffix in SUFFIXES[kind][1:]
             ],
         log:
-            f"<results>/logs/exhibits/{section}.log",
-        priority: 1 if section == PLAN.primary else LAST
+            f"<results>/logs/exhibits/{drawn}.log",
+        priority: 1
         conda:
             "../envs/workflow.yaml"
         params:
             code=PLAN.code("draw.py", "reporting"),
-            job=lambda _, section=section: document(**PLAN.drawing(section)),
+            job=lambda _, of=(section, exhibits): document(**PLAN.drawing(*of)),
             content=content_of(*PLAN.reads[PUBLISHED](section)),
             files=lambda _, input, output, section=section: files_with(
                 {},
@@ -45,9 +44,9 @@ for section in filter(PLAN.exhibits_of, PLAN.sections):
                 paper=PLAN.paper_of(section),
             ),
         message:
-            f"Drawing and tabulating {section}"
+            f"Drawing and tabulating {drawn}"
         shell:
-            QUIET
+            PROGRESS
 
 
 use rule join as answers with:

@@ -2,7 +2,7 @@
 #
 #   snakemake paper
 #
-# <results>/so_far.html is there once the primary question is answered.
+# <results>/so_far.html has the experiments that are done. Each of several jobs writes it, so it is the output of none.
 
 TEXTS = [
     *Path(PLAN.path("scripts/paragone/reporting/templates")).glob("*.*"),
@@ -38,18 +38,22 @@ use rule answers as page with:
 
 use rule page as page_so_far with:
     input:
-        PLAN.files(FIGURES, "svg", "csv", section=PLAN.primary),
-        PLAN.files(TABLES, "json", "csv", section=PLAN.primary),
-        [f"<results>/tables/{PLAN.primary}/{name}.parquet" for name in ("runs", "rounds")],
+        lambda wildcards: PLAN.read_so_far(wildcards.experiment),
     output:
-        page="<results>/so_far.html",
+        touch("<results>/logs/so_far/{experiment}.done"),
     log:
-        "<results>/logs/so_far.log",
-    priority: 1
+        "<results>/logs/so_far/{experiment}.log",
     params:
-        job=lambda _: document(so_far=PLAN.primary, **PLAN.page()),
+        job=lambda wildcards: document(so_far=PLAN.until(wildcards.experiment), **PLAN.page()),
+        files=lambda wildcards, input, output: files_with(
+            {},
+            {},
+            page=str(RESULTS / "so_far.html"),
+            results=str(RESULTS),
+            **PLAN.page_places(workflow.configfiles),
+        ),
     message:
-        "Writing the page of the primary question"
+        "Writing the page so far, with {wildcards.experiment}"
 
 
 use rule page as paper with:
@@ -62,6 +66,5 @@ use rule page as paper with:
         page="<results>/paper.pdf",
     log:
         "<results>/logs/paper.log",
-    priority: 0
     message:
         "Typesetting the paper"

@@ -20,7 +20,6 @@ class OfExperiment(Job, tag="runs", kw_only=True):
     records: list[Path]
     parity: tuple[Path, ...]
     contests: tuple[Path, ...] = ()
-    products: Path
     violations: Path
     runs: Path
     epochs: Path
@@ -28,10 +27,11 @@ class OfExperiment(Job, tag="runs", kw_only=True):
 
 
 class Joined(Job, tag="join", kw_only=True):
-    """The tables of all experiments, in which a run that several share is one row."""
+    """The tables of all experiments, with shares of a peak. A run that several share is one row."""
 
     runs: list[Path]
     epochs: list[Path]
+    products: Path
     all_runs: Path
     all_runs_parquet: Path
     all_epochs: Path
@@ -50,16 +50,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Make the tables that a job asks for."""
     match read_job(OfExperiment | Joined | OfProducts, arguments):
         case OfExperiment() as job:
-            products = tidy.read(job.products)
-            tables = tidy.of_experiment(
-                job.experiment, job.records, job.contests, job.parity, products
-            )
+            tables = tidy.of_experiment(job.experiment, job.records, job.contests, job.parity)
             tidy.write(tables["compliance"], job.violations)
             tidy.write(tables["runs"], job.runs)
             tidy.write(tables["epochs"], job.epochs)
             tidy.write(tables["rounds"], job.rounds)
         case Joined() as job:
             runs = tidy.merge([tidy.read(path) for path in job.runs])
+            runs = product_tables.with_share(runs, tidy.read(job.products))
             tidy.write(runs, job.all_runs)
             tidy.write(runs, job.all_runs_parquet)
             tidy.write(tidy.merge([tidy.read(path) for path in job.epochs]), job.all_epochs)

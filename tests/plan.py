@@ -19,7 +19,7 @@ SMOKE: dict[str, Any] = {}
 if os.environ.get("PARAGONE_SMOKE") == "short":
     SMOKE = {"only": ["one_device", "tpu_fashion_conv", "reuters_strategies"]}
 
-ONCE = ("all", "join", "answers", "page", "page_so_far", "collect_products")
+ONCE = ("all", "join", "answers", "page", "collect_products")
 
 
 def measured(jobs: dict[str, int]) -> dict[str, int]:
@@ -61,8 +61,8 @@ class Plan(plan.Plan):
 
     def drawn(self) -> dict[str, int]:
         """Jobs of the rules that draw and tabulate."""
-        shown = self.shown().items()
-        return {f"draw_{name}": 1 for name, block in shown if block.figures or block.tables}
+        shown = self.shown()
+        return {f"draw_{name}": 1 for section, name, _ in self.drawings() if section in shown}
 
     def jobs(self) -> dict[str, int]:
         """Jobs of each rule when nothing is there yet."""
@@ -81,7 +81,8 @@ class Plan(plan.Plan):
             "check_parity": len(self.workloads),
             "collect_runs": len(self.experiments),
             "contests": len(self.timed),
-            "first_answer": len(self.early_answers()) - 1,
+            "first_answer": int(bool(self.questions_of[self.primary])),
+            "page_so_far": len(self.experiments),
             **self.drawn(),
         }
         return {name: count for name, count in counts.items() if count}

@@ -28,8 +28,8 @@ def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
 
 
 def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
-    """Data first, then runs in the order of the schedule, each with nothing beside it, then what reads them;
-    of the primary question before the other runs."""
+    """Data first, then runs in the order of the schedule, each with nothing beside it. What reads those of an
+    experiment comes before the next run, and the page so far has each experiment in its turn."""
     jobs = PLAN.jobs()
     assert job_stats(smoke.output) == jobs
     shown = r"(?m)^(?:Job (\d+): (\w+) ?(.*)|Finished jobid: (\d+))"
@@ -49,13 +49,22 @@ def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
     for workload in PLAN.workloads:  # of those whose gate has passed
         places = [PLAN.turns[run] for run in trained if run.startswith(f"{workload}.")]
         assert places == sorted(places)
-    last = max(at for at, (what, _) in enumerate(started) if what == "Training")
-    checked = [rest for what, rest in started[:last] if what == "Checking"]
-    assert checked[0] == f"the records of {PLAN.primary}"
-    # While the page of these is written, one core may read what the same runs have decided: nothing else.
-    primary = {*PLAN.runs_of(PLAN.primary)}
-    same = {name for name in PLAN.experiments if {*PLAN.runs_of(name)} <= primary}
-    assert {*checked} <= {f"the records of {name}" for name in same}
+    begun = {
+        word: at
+        for at, (kind, rest) in enumerate(started)
+        for word in rest.split()
+        if kind in what and word in PLAN.turns
+    }
+    assert begun.keys() == PLAN.turns.keys()
+    for section, name, _ in PLAN.drawings():
+        needed = [*PLAN.products] if name != section else []
+        if section in PLAN.experiments:
+            needed += [*PLAN.runs_of(section), *(one.name for one in PLAN.questions_of[section])]
+        last = max(begun[each] for each in needed)
+        following = min((at for at in begun.values() if at > last), default=len(started))
+        assert last < started.index(("Drawing", f"and tabulating {name}")) < following, name
+    pages = [rest.split()[-1] for what, rest in started if what == "Writing" and "so far" in rest]
+    assert pages == PLAN.until([*PLAN.experiments][-1])
 
 
 def test_every_figure_and_table_is_there_in_every_format_and_no_other(smoke, results):

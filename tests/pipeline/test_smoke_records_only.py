@@ -18,11 +18,12 @@ RECORDS = (
     "contests/*/record.json",
     "matmul/*.json",
 )
-# What is made of the primary question before all is measured.
-EARLY = {"first_answer": 1, "page_so_far": 1}
+# What is made before all is measured.
+EARLY = {name: PLAN.jobs()[name] for name in ("first_answer", "page_so_far")}
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml", "part.yaml")
 ALONE = ("--config", "records_only=True")
 DRAWN = "tpu_fashion_conv"
+TITLE = PLAN.sections[DRAWN].title
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,20 @@ def test_nothing_is_measured_fetched_or_serialized_again(bundle):
     assert bundle.jobs(*LINE) == reading | EARLY
     jobs = bundle.jobs("figures", *LINE[1:])
     assert jobs.keys() - {"figures"} <= reading.keys()
+
+
+def test_one_table_is_made_of_what_it_reads(bundle, results):
+    """Of a machine that has multiplied no matrices and drawn nothing."""
+    (bundle / "results/matmul").rename(bundle / "matmul")
+    target = f"results/tables/{DRAWN}/comparison.md"
+    try:
+        made = bundle.jobs(target, *LINE[1:], *ALONE)
+        assert made == {"check_parity": 1, "collect_runs": 1, f"draw_{DRAWN}": 1}
+        text = bundle.snakemake(target, *LINE[1:], *ALONE)
+    finally:
+        (bundle / "matmul").rename(bundle / "results/matmul")
+    assert (bundle / target).read_bytes() == (results.parent / target).read_bytes()
+    assert len([line for line in text.splitlines() if line.startswith(TITLE)]) == 1
 
 
 def test_figures_and_tables_are_to_the_byte_what_the_measuring_machine_drew(bundle, results):

@@ -9,7 +9,7 @@ from make_records import make_record, sealed, write_parity, write_records
 from workspace import job
 
 import collect
-from paragone.analysis import compliance, product_tables, tidy
+from paragone.analysis import compliance, tidy
 from paragone.analysis.compliance import Violation
 from paragone.records import measurements, record
 
@@ -59,8 +59,7 @@ def find(folder: Path) -> list[Violation]:
 def run_collect(folder: Path, records: list[Path], parity: list[Path]) -> list[pd.DataFrame]:
     """The runs and epochs of records, as the program collects them."""
     outputs = {kind: folder / f"{kind}.parquet" for kind in ("runs", "epochs", "rounds")}
-    outputs |= {"products": folder / "products.parquet", "violations": folder / "compliance.csv"}
-    tidy.write(product_tables.table([]), outputs["products"])
+    outputs |= {"violations": folder / "compliance.csv"}
     collect.main(job(type="runs", experiment="one", records=records, parity=parity, **outputs))
     return [tidy.read(outputs[kind]) for kind in ("runs", "epochs")]
 

@@ -23,7 +23,7 @@ from make_results import (
 )
 from workspace import put
 
-from paragone.analysis import columns, product_tables, tidy
+from paragone.analysis import columns, tidy
 from paragone.analysis import compliance as rules
 from paragone.analysis.contests import rounds
 from paragone.analysis.grouping import series_of
@@ -150,7 +150,7 @@ def test_the_slower_of_two_clocks_of_a_cell_has_no_speed(tmp_path, factor, wrong
     assert {one.rule for one in found} <= {"pace"}
     assert {one.where for one in found} == wrong
     places = folder.glob("runs/*/record.json"), [file], [*folder.glob("parity/*.json")]
-    tables = tidy.of_experiment("one", *places, product_tables.table([]))
+    tables = tidy.of_experiment("one", *places)
     speeds = tables["rounds"]["examples_per_second"]
     assert [speeds.isna().all(), speeds.notna().all()] == [factor < 1, factor > 1]
 

@@ -12,6 +12,7 @@ from make_records import FLOP, make_record, tabulated
 from workspace import call, command, refused, succeed
 
 from paragone.analysis import product_tables, verdicts
+from paragone.analysis.product_tables import with_share
 from paragone.base import typed_json
 from paragone.config.narrow import MULTIPLYING
 from paragone.microbenchmarks import products as measure
@@ -151,7 +152,7 @@ def squares(**changes):
 
 
 def share(products, parity=True):
-    return tabulated([make_record()], parity, products=products)[0].iloc[0]
+    return with_share(tabulated([make_record()], parity)[0], products).iloc[0]
 
 
 def test_the_fastest_product_on_the_device_is_the_peak():

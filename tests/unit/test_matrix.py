@@ -143,6 +143,23 @@ def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
     assert {*timed} == {*plan.timed, *plan.runs, *plan.products}
 
 
+def test_matrix_products_follow_what_is_drawn_with_them_and_nothing_else_waits_for_them():
+    config = copy.deepcopy(CONFIG)
+    config["experiments"]["one_epoch"]["figures"] = ["clocks", "variants"]
+    config["primary"]["experiment"] = "nanogpt_cpu"
+    plan = Plan(config=config | {"only": ["nanogpt_cpu", "d2l_lenet", "one_epoch"]})
+    timed = sorted(plan.turns, key=plan.turns.get)
+    first = {
+        experiment: timed.index(plan.runs_of(experiment)[0]) for experiment in plan.experiments
+    }
+    last = max(timed.index(run) for run in plan.runs_of("one_epoch"))
+    products = [timed.index(backend) for backend in plan.products]
+    assert first["nanogpt_cpu"] < last < min(products) < max(products) < first["d2l_lenet"]
+    reading = {name: plan.read_by(section, part).keys() for section, name, part in plan.drawings()}
+    assert "products" in reading["one_epoch_with_products"]
+    assert "products" not in {*reading["one_epoch"], *reading["nanogpt_cpu"]}
+
+
 def test_runs_that_are_compared_are_neighbors_in_an_order_drawn_for_each_repeat():
     """In each repeat the backends of a batch size, and no batch size comes back."""
     cells = {"backend": ["torch", "torch-xla", "jax"], "replicas": 1, "global_batch": [8, 16, 32]}

@@ -96,7 +96,7 @@ def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
 
 def test_while_a_workflow_runs_the_finished_section_is_shown(results, page, tmp_path):
     later = {"name": "later", "title": "Is more faster?", "figures": {"scaling": ""}, "tables": {}}
-    so_far = {"so_far": EXPERIMENT, "outline": [*OUTLINE, later]}
+    so_far = {"so_far": [EXPERIMENT], "outline": [*OUTLINE, later]}
     write(results.folder, tmp_path / "so_far.html", **so_far)
     shown = (tmp_path / "so_far.html").read_text()
     assert "Not finished when this was written: Is more faster?." in shown

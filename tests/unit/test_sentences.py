@@ -1,6 +1,7 @@
 """Sentences of verdicts, each template once; the answers, pictures and published rows made of verdicts."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -111,6 +112,26 @@ def test_the_first_question_is_answered_even_if_it_is_open_and_others_only_if_de
     assert answer.text == "A is quickest from start to end, 1.20 times as quick as B."
     undecided = pairs(A_OR_B, family="exploratory")
     assert best(undecided).text == sentences.NOTHING_COMPARED
+    (hold, is_open) = reported.answers([tables(pd.DataFrame())])  # nobody asks
+    assert [hold.heading, is_open.heading] == [HOLD, OPEN]
+
+
+def test_an_experiment_is_answered_in_one_line():
+    def line(rows: pd.DataFrame, **more: object) -> str:
+        return reported.in_one_line("Which?", reported.answers([tables(rows, **more)]))
+
+    holds = "1 published run can be compared: 1 holds."
+    assert line(pairs(A_BEATS_B)) == "Which? A is fastest, 1.20 times as fast as B."
+    assert line(pd.DataFrame(), published=[published("1 GPU", "holds")]) == f"Which? {holds}"
+    both = line(pairs(A_BEATS_B), published=[published("1 GPU", "holds")])
+    assert both == f"Which? A is fastest, 1.20 times as fast as B. {holds}"
+    # What is open where nothing is decided.
+    undecided = line(pairs(A_OR_B, family="exploratory"))
+    assert undecided.startswith("Which? Which of A and B is faster is undecided: ")
+    short = published("2 GPUs", lacks=(("epochs", 3, 14),))
+    rows = rows_of("2 GPUs", "test_accuracy", "not comparable")
+    assert "3 of the published 14" in line(pd.DataFrame(), published=[short], comparison=rows)
+    assert line(pd.DataFrame()) == ""
 
 
 def test_a_faster_variant_that_is_less_accurate_is_told():
@@ -181,6 +202,30 @@ def test_what_was_not_run_and_what_has_no_speed_is_open():
     ]
     lacks = pairs(("A", "B", NOT_COMPARED, math.nan), first_lacks="failed parity")
     assert opened(rows=lacks) == ["A has no speed: failed parity."]
+
+
+def test_published_runs_that_were_not_compared_are_open_with_what_would_compare_them():
+    made = [make_record("torch", seed=seed, epochs=3) for seed in range(2)]
+    here = tuple(record["run"] for record in made)
+    short = [published(f"{n} GPUs", lacks=(("epochs", 3, 14),), here=here) for n in range(2, 7)]
+    other = published("a TPU", lacks=(("no_batch", 128, [64, 256]),))
+    given = tables(pd.DataFrame(), published=[*short, other, published("1 GPU", "holds")])
+    given = replace(given, runs=tabulated(made)[0])
+    epochs = [epoch for record in made for epoch in record["epochs"]]
+    seconds = sum(epoch["train_seconds"] + epoch["evaluate_seconds"] for epoch in epochs) / 3
+    assert [answer.text for answer in question(OPEN, given).answers] == [
+        "5 published runs were not compared: only 3 of the published 14 epochs were run; all 14 take about "
+        f"{14 * seconds / 60:.0f} minutes more.",
+        "1 published run was not compared: no run with global batch 128, but with 64, 256.",
+    ]
+
+
+@pytest.mark.parametrize(("count", "listed"), [(8, 9), (9, 1)])
+def test_fewer_than_ten_published_runs_are_all_listed(count, listed):
+    rows = pd.concat(rows_of(f"{n} TPUs", "test_loss", "not comparable") for n in range(count))
+    part = on_published(published("1 GPU", "holds"), rows=rows)
+    assert len(reported.table(part)) == listed
+    assert reported.to_text([part], "a machine").count("(Which?)") == listed
 
 
 # A judgement of each verdict: 0.8848 by 21 runs around 0.81, h = 0.02.

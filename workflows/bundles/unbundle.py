@@ -65,7 +65,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
             [folder / kind / member / "record.json" for member in among]
             for kind, among in (("runs", names), ("contests", listing.contests.get(name, [])))
         )
-        whole = tidy.of_experiment(name, runs, questions, parity, tables[PRODUCTS])
+        whole = tidy.of_experiment(name, runs, questions, parity)
         tables |= {f"{name}/{kind}": whole[kind] for kind in ("runs", "epochs", "rounds")}
     return tables
 

@@ -60,16 +60,14 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
     return cases.loc[best].rename(columns={"m": "size"}).reset_index(drop=True)
 
 
-def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFrame:
-    """Return `runs` with their FLOP/s, the peak and their share of it; missing where one is not known.
+def with_share(runs: pd.DataFrame, products: pd.DataFrame) -> pd.DataFrame:
+    """Return `runs` with the peak of their device and their share of it; missing where one is not known.
 
     The peak is the highest of any backend on one such device of this machine, with as many threads, in
     this precision; times the replicas, except on CPUs, whose logical devices share the cores. `products`: one
     row per timed run, as `table` has them.
     """
-    flop = runs["train_flop_per_example"].astype("float64")
-    runs = runs.assign(steady_flop_per_second=runs["steady_examples_per_second"] * flop)
-    if products is None or products.empty:
+    if products.empty:
         return runs
     timed = peaks(products).astype(dict.fromkeys(_DEVICE, object))
     fastest = timed.groupby(_DEVICE, dropna=False)["median"].max()

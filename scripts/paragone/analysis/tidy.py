@@ -15,7 +15,6 @@ from msgspec import to_builtins
 
 from paragone.analysis import columns, compliance, contests
 from paragone.analysis.compliance import INVALID, NO_SPEED, Violation
-from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.questions import SIZE
@@ -32,7 +31,6 @@ def of_experiment(
     runs: Iterable[Path],
     questions: Iterable[Path],
     parity: Sequence[Path],
-    products: pd.DataFrame,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of an experiment by name: `runs`, `epochs`, `rounds`, and `compliance`, rules broken.
 
@@ -49,9 +47,7 @@ def of_experiment(
     violations = compliance.find(experiment, {**records, **held}, verdicts)
     rounds = contests.rounds(held.values(), experiment, verdicts, violations)
     flop = measurements.read_flop(parity)
-    of_runs, of_epochs = tables(
-        [*records.values()], experiment, verdicts, products, violations, rounds, flop
-    )
+    of_runs, of_epochs = tables([*records.values()], experiment, verdicts, violations, rounds, flop)
     names = ["experiment", "rule", "severity", "run", "file", "where", "value"]
     rows = [[getattr(violation, name) for name in names] for violation in violations]
     broken = pd.DataFrame(rows, columns=names)
@@ -62,17 +58,16 @@ def tables(
     records: list[RunRecord],
     experiment: str,
     parity: Parity,
-    products: pd.DataFrame | None = None,
     violations: Sequence[Violation] = (),
     rounds: pd.DataFrame | None = None,
     flop: Mapping[str, int] = {},
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
-    `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. `rounds`: the windows of contests; a run of a variant
     that they timed has its median speed there, every other run the speed of its epochs. `flop`: of training
-    on one example, by workload, as far as they were counted.
+    on one example, by workload, as far as they were counted. Shares of a peak are left for `with_share`, so
+    that nothing else waits for matrix products.
     """
     runs = pd.DataFrame(
         [_run_row(measured, experiment, parity, violations) for measured in records]
@@ -83,7 +78,8 @@ def tables(
     if rounds is not None:
         runs = contests.with_speeds(runs, rounds)
     runs["train_flop_per_example"] = runs["workload"].map(flop).astype("Int64")
-    runs = with_share(runs, products)
+    flops = runs["train_flop_per_example"].astype("float64")
+    runs["steady_flop_per_second"] = runs["steady_examples_per_second"] * flops
     slow = {row.run for row in violations if row.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     unproven |= runs["run"].isin(slow)

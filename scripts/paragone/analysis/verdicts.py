@@ -119,7 +119,8 @@ class PublishedRun:
     numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
     where the run differs, the second workload that its protocol names, and the verdict by the committed runs
     of that, if it is consistent with these. `varied`: the runs that vary more than ours in a number that
-    differs, which metric it is, and how many times as much.
+    differs, which metric it is, and how many times as much. `lacks`: why a run without numbers cannot be
+    compared with the runs named `here`.
     """
 
     system: str
@@ -130,6 +131,8 @@ class PublishedRun:
     explanation: tuple[str, str] | None = None
     count: int = 1
     varied: tuple[str, str, float] | None = None
+    lacks: tuple[Reason, ...] = ()
+    here: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -215,6 +218,8 @@ def _published_run(
     judge_label = able[0].judge if able else final[0].judge
     curve = _curve(system, lines, evidence)
     run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers), curve)
+    if not able:
+        return replace(run, lacks=final[0].finding.reasons, here=final[0].finding.runs)
     second = protocol.second_workload
     if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
         claims = [number.claim for number in numbers]

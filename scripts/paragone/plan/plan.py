@@ -31,7 +31,9 @@ from paragone.config.run_spec import Spec
 from paragone.config.schema import PageSection
 from paragone.config.validate import validate
 from paragone.plan.code import code_of, loaded_names
-from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PUBLISHED, TABLES, rows
+from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PRODUCTS, PUBLISHED, TABLES, rows
+
+Exhibits = list[tuple[str, str, Exhibit]]  # kind, name and declaration of figures and tables
 
 
 class Plan:
@@ -90,7 +92,7 @@ class Plan:
                 f"<results>/runs/{run}/predictions.npz" for run in self.runs_of(section)
             ],
             "rounds": lambda section: [f"<results>/tables/{section}/rounds.parquet"],
-            "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
+            PRODUCTS: lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
             PUBLISHED: lambda section: [
                 str(path) for paper in self._paper_of[section] for path in paper.files
             ],
@@ -105,8 +107,9 @@ class Plan:
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
         # The place of each timed job among these jobs, from 1 on. The primary experiment is measured first.
-        first = {self.primary: self.experiments[self.primary]}
-        trained = schedule(first | self.experiments, self.config.seed)
+        self._order = [*dict.fromkeys([self.primary, *self.experiments])]
+        ordered = {name: self.experiments[name] for name in self._order}
+        trained = schedule(ordered, self.config.seed)
         timed_jobs = dict.fromkeys(self._timed_jobs(trained))
         self.turns = {name: number for number, name in enumerate(timed_jobs, start=1)}
         # What the parity gate compares, by workload and backend; the reference is a backend, too.
@@ -128,12 +131,13 @@ class Plan:
 
     def _timed_jobs(self, trained: dict[str, list[str]]) -> Iterator[str]:
         """The timed jobs in their order: of each experiment its contests, by name of the question, then its
-        runs. Matrix products, by backend, follow the primary ones: all tables need them."""
+        runs. Matrix products, by backend, follow each experiment that is drawn with them, and come last."""
         for name, runs in trained.items():
             yield from (question.name for question in self.questions_of[name])
             yield from runs
-            if name == self.primary:
+            if PRODUCTS in self.read_by(name, self.exhibits_of(name)):
                 yield from self.products
+        yield from self.products
 
     def notices_of_jobs(self, since: float) -> list[str]:
         """What jobs noticed about data, models and fonts, in logs written after this time, each once."""
@@ -252,11 +256,28 @@ class Plan:
         ]
 
     def early_answers(self) -> list[str]:
-        """What a call makes of the primary question while it still measures the others."""
+        """What a call makes of the questions that are answered while it still measures others."""
         if self.from_records:
             return []
         first = ["<results>/first_answer.md"] if self.questions_of[self.primary] else []
-        return [*first, "<results>/so_far.html"]
+        return [*first, *map(self._so_far, self._order)]
+
+    def until(self, experiment: str) -> list[str]:
+        """The experiments up to this one, in the order in which they are measured."""
+        return self._order[: self._order.index(experiment) + 1]
+
+    def read_so_far(self, experiment: str) -> list[str]:
+        """What the page so far reads once an experiment is done, after the page of those before it."""
+        *before, _ = names = self.until(experiment)
+        return [
+            *map(self._so_far, before[-1:]),
+            *(file for name in names for file in self.files(FIGURES, "svg", "csv", section=name)),
+            *(file for name in names for file in self.files(TABLES, "json", "csv", section=name)),
+            *(self.reads[kind](name)[0] for name in names for kind in ("runs", "rounds")),
+        ]
+
+    def _so_far(self, experiment: str) -> str:
+        return f"<results>/logs/so_far/{experiment}.done"
 
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
@@ -313,7 +334,7 @@ class Plan:
             for suffix in suffixes or FORMATS[kind]
         ]
 
-    def exhibits_of(self, section: str) -> list[tuple[str, str, Exhibit]]:
+    def exhibits_of(self, section: str) -> Exhibits:
         """The kind, name and declaration of each figure and table of a section."""
         return [
             (kind, name, exhibits[name])
@@ -321,14 +342,23 @@ class Plan:
             for name in getattr(self.sections[section], kind)
         ]
 
-    def read_by(self, section: str) -> dict[str, list[str]]:
-        """The files of results that the figures and tables of a section read, by kind."""
-        kinds = {kind for _, _, exhibit in self.exhibits_of(section) for kind in exhibit.reads}
+    def drawings(self) -> Iterator[tuple[str, str, Exhibits]]:
+        """Each job that draws and tabulates: its section, its name, its figures and tables. Those that read
+        matrix products are a job of their own, so that nothing else waits for products."""
+        for section in self.sections:
+            for name, needs in ((section, False), (f"{section}_with_products", True)):
+                exhibits = self.exhibits_of(section)
+                if part := [row for row in exhibits if (PRODUCTS in row[2].reads) is needs]:
+                    yield section, name, part
+
+    def read_by(self, section: str, exhibits: Exhibits) -> dict[str, list[str]]:
+        """The files of results that some figures and tables of a section read, by kind."""
+        kinds = {kind for _, _, exhibit in exhibits for kind in exhibit.reads}
         return {kind: self.reads[kind](section) for kind in sorted(kinds - {PUBLISHED})}
 
-    def drawing(self, section: str) -> dict[str, Any]:
+    def drawing(self, section: str, exhibits: Exhibits) -> dict[str, Any]:
         """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""
-        block, exhibits = self.sections[section], self.exhibits_of(section)
+        block = self.sections[section]
         settings = {key for _, _, exhibit in exhibits for key in exhibit.settings}
         return {
             "section": section,

@@ -29,9 +29,10 @@ BEST = "Which variant trains fastest here?"
 HOLD = "Do the published results hold?"
 ALSO = "Other questions, exploratory"
 OPEN = "What is open, and what it takes"
+FIRST = (BEST, HOLD)  # with an answer that stands apart
 NOT_RUN = "not run"
 BASELINE = "baseline"  # a verdict in the picture of a question
-WIDTH, ROWS = 100, 8  # characters of a line on the terminal; rows of a table or list there
+WIDTH, ROWS = 100, 9  # characters of a line on the terminal; rows of a table or list there
 # Files of the tables of an experiment, by the fields of `Tables`.
 FILES = {
     "runs": "runs.parquet",
@@ -206,9 +207,11 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Ans
                 best.append(answer)
             unanswered += _undecided(tables, new)
         unanswered += _not_run(tables)
+        unanswered += _not_compared(tables)
     unanswered += map(Answer, left_out)
+    first = best[:1] or [Answer(sentences.NOTHING_COMPARED)]
     return [
-        AnsweredQuestion(BEST, best[:1] or [Answer(sentences.NOTHING_COMPARED)]),
+        *([AnsweredQuestion(BEST, first)] if seen else []),  # some pair is a question
         _published(experiments),
         *([AnsweredQuestion(ALSO, best[1:])] if best[1:] else []),
         AnsweredQuestion(OPEN, unanswered or [Answer("Nothing is open.")]),
@@ -354,6 +357,18 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
         yield Answer(text, tables.title, tables.name, outcome=NOT_RUN)
 
 
+def _not_compared(tables: Tables) -> Iterator[Answer]:
+    groups: dict[str, list[PublishedRun]] = {}
+    for run in tables.published:
+        if not run.numbers:
+            groups.setdefault(repr((run.lacks, run.here)), []).append(run)
+    for runs in groups.values():
+        here = tables.runs[tables.runs["run"].isin(runs[0].here)]
+        seconds = (here["train_seconds"] + here["evaluate_seconds"]) / here["epochs"]
+        text = sentences.not_compared(runs, seconds.astype("float64").sum(skipna=False))
+        yield Answer(text, tables.title, tables.name, "comparison", NOT_COMPARABLE)
+
+
 def _published(experiments: list[Tables]) -> AnsweredQuestion:
     runs = [run for tables in experiments for run in tables.published if run.numbers]
     still = still_differing(runs)
@@ -466,7 +481,7 @@ def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
     for question in questions:
         blocks.append(f"## {question.heading}")
         listed = question.answers
-        if question.heading in (BEST, HOLD):
+        if question.heading in FIRST:
             first, *listed = question.answers
             lines = filter(None, [first.lead, first.text, *first.cautions])
             blocks.append("\n".join(map(_wrapped, lines)))
@@ -481,6 +496,19 @@ def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def in_one_line(title: str, questions: list[AnsweredQuestion]) -> str:
+    """Return what the tables of one experiment say: what is decided, else what is open.
+
+    Empty where they neither compare variants nor published numbers.
+    """
+    asked = [part for part in questions if part.heading == BEST or part.published]
+    decided = [part.answers[0] for part in asked if part.answers[0].outcome or part.judged]
+    is_open = [answer for answer in questions[-1].answers[:1] if answer.outcome]
+    first = [part.answers[0] for part in asked[:1]]
+    texts = [answer.text for answer in decided or is_open or first]
+    return Answer(" ".join(texts), title).paragraph if asked else ""
+
+
 def _more(count: int, sign: str = "") -> list[str]:
     return [f"{sign}{count - ROWS} more: index.html"] if count > ROWS else []
 
@@ -491,14 +519,14 @@ def _wrapped(text: str, sign: str = "") -> str:
 
 def table(question: AnsweredQuestion) -> pd.DataFrame:
     """Return published runs, or the variants of the first question, as text."""
-    if question.judged:
-        metrics = dict.fromkeys(number.metric for run in question.judged for number in run.numbers)
+    if listed := question.published if len(question.published) <= ROWS else question.judged:
+        metrics = dict.fromkeys(number.metric for run in listed for number in run.numbers)
         return pd.DataFrame(
             {"published run": run.name}
             | dict.fromkeys(map(sentences.noun, metrics), "")
             | {sentences.noun(number.metric): number.printed for number in run.numbers}
             | {"verdict": run.verdict}
-            for run in question.judged
+            for run in listed
         )
     picture = question.answers[0].picture
     if question.heading != BEST or picture is None:

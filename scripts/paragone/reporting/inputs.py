@@ -10,6 +10,7 @@ import pandas as pd
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, series_of, sweeps_of
+from paragone.analysis.product_tables import with_share
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Job
 from paragone.config.numbers import Published, numbers_of
@@ -43,8 +44,9 @@ class Inputs(Shown, kw_only=True):
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """The runs, a row each."""
-        return self._table("runs")
+        """The runs, a row each; with shares of a peak where products are read, too."""
+        runs = self._table("runs")
+        return with_share(runs, self.products) if self.files.get("products") else runs
 
     @cached_property
     def epochs(self) -> pd.DataFrame:

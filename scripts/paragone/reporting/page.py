@@ -138,7 +138,7 @@ class PageJob(Shown, kw_only=True):
 
     `outline`: the sections in order. `captions`: rules/report/. `preset`: what the config was overlaid with.
     `left_out`: sentences on what was not asked for. `papers`: folders of those that it cites. `so_far`: of a
-    workflow that still runs, the section that is finished.
+    workflow that still runs, the experiments that are finished.
     """
 
     results: Path
@@ -147,27 +147,29 @@ class PageJob(Shown, kw_only=True):
     preset: str = ""
     left_out: tuple[str, ...] = ()
     papers: tuple[Path, ...] = ()
-    so_far: str = ""
+    so_far: tuple[str, ...] = ()
     page: Path
 
 
 def read(job: PageJob) -> Results:
-    """Read results; of a workflow that still runs, those of the section that is finished.
+    """Read results; of a workflow that still runs, those of the experiments that are finished.
 
     Raises `UserError` if a file of them is missing.
     """
     folder = job.results
-    entries = [entry for entry in job.outline if job.so_far in ("", entry.name)]
+    entries = [entry for entry in job.outline if entry.name in job.so_far or not job.so_far]
     sections = [_section(entry, folder, job.captions) for entry in entries]
     if not job.so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    files = [folder / "tables" / job.so_far / name for name in answers.FILES.values()]
+    kinds = answers.FILES.values()
+    files = [folder / "tables" / entry.name / name for entry in entries for name in kinds]
     files = [path for path in files if path.exists()]
-    titles = {entry.name: entry.title for entry in job.outline}
-    shown = {job.so_far: titles.pop(job.so_far)}
+    shown = {entry.name: entry.title for entry in entries}
     questions = answers.from_tables(shown, files, job.labels, job.baseline, job.left_out)
-    return Results(questions, sections, tidy.read(files[0]), [*titles.values()])
+    table = tidy.merge([tidy.read(path) for path in files if path.name == answers.FILES["runs"]])
+    to_come = [entry.title for entry in job.outline if entry not in entries]
+    return Results(questions, sections, table, to_come)
 
 
 def _section(entry: Entry, results: Path, captions: Path) -> Section:

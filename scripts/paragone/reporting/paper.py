@@ -61,14 +61,15 @@ def _data(job: PageJob, root: Path) -> dict[str, Any]:
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
             (part.heading, " ".join(answer.paragraph for answer in part.answers))
-            for part in results.answers[:2]
+            for part in results.answers
+            if part.heading in answers.FIRST
         ],
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
         "answers": [
             {"label": part.heading, **_grid(table, len(table))}
-            for part in results.answers[:2]
-            if len(table := answers.table(part))
+            for part in results.answers
+            if part.heading in answers.FIRST and len(table := answers.table(part))
         ],
         "sections": [_section(section, results, root) for section in results.sections],
         "facts": list(facts.items()),

@@ -392,6 +392,21 @@ def published(runs: Sequence[PublishedRun]) -> str:
     return " ".join(texts)
 
 
+def not_compared(runs: Sequence[PublishedRun], seconds: float) -> str:
+    """Return why published runs were not compared, and how long runs of as many epochs take.
+
+    runs: that lack the same. seconds: of an epoch of all runs at hand, NaN where that is not known.
+    """
+    lacks = runs[0].lacks
+    text = "; ".join(map(reason, lacks))
+    for kind, *values in lacks:
+        if kind == "epochs" and not math.isnan(seconds):
+            minutes = max(round(values[-1] * seconds / 60), 1)
+            text += f"; all {values[-1]} take about {counted(minutes, 'minute')} more"
+    verb = "was" if len(runs) == 1 else "were"
+    return f"{counted(len(runs), 'published run')} {verb} not compared: {text}."
+
+
 def differing(run: PublishedRun) -> str:
     """Return which numbers of a published run differ, and to which side; empty if none does."""
     sides: dict[str, list[str]] = {}
