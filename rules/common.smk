@@ -26,7 +26,7 @@ from paragone.config.decode import with_expanded_paths
 from paragone.config.read import merged, read
 from paragone.plan.code import code_of, content_of
 from paragone.plan.exhibits import FIGURES, PUBLISHED, TABLES
-from paragone.plan.plan import Plan
+from paragone.plan.plan import AGAIN, RECORD, Plan
 from snakemake.cli import parse_args
 from snakemake.resources import Resources
 
@@ -116,6 +116,7 @@ wildcard_constraints:
     experiment="|".join(PLAN.sections),
     workload="[a-z0-9-]+",
     backend="[a-z0-9-]+",
+    record=f"{RECORD}|{AGAIN}",
 
 
 onstart:

@@ -28,11 +28,13 @@ rule contests:
         probes=lambda wildcards: PLAN.probes_of(*PLAN.timed[wildcards.question].variants),
         # Variants of several environments share a contest: each is started with the Python of its own.
         pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
+        # What time left undecided is taken up again at the end of the call that finds it so.
+        earlier=lambda wildcards: PLAN.earlier(wildcards.question, wildcards.record),
     output:
-        record="<results>/contests/{question}/record.json",
+        record="<results>/contests/{question}/{record}",
     log:
-        "<results>/logs/contests/{question}.log",
-    priority: lambda wildcards: -PLAN.turns[wildcards.question]
+        "<results>/logs/contests/{question}/{record}.log",
+    priority: lambda wildcards: PLAN.priority(wildcards.question, wildcards.record)
     conda:
         "../envs/workflow.yaml"
     threads: lambda wildcards: workflow.cores
@@ -59,7 +61,7 @@ rule contests:
 
 use rule check_parity as first_answer with:
     input:
-        contests=PLAN.timings(PLAN.primary),
+        contests=PLAN.timings(PLAN.primary, again=False),
         parity=PLAN.parity_reports(PLAN.primary),
     output:
         markdown="<results>/first_answer.md",

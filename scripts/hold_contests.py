@@ -22,6 +22,7 @@ from paragone.machine.limits import free_cores
 from paragone.parity.compare import refusal
 from paragone.plan.code import digest_of, loaded_names
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended
+from paragone.records.record import read_contests
 from paragone.timing.calm import Calm
 from paragone.timing.turns import LiveVariant, Turns
 from paragone.training.results import data_read
@@ -40,7 +41,8 @@ class Contests(Job, kw_only=True):
     program runs all others. `probes`: what the parity gate compares; a backend that has failed it is not
     started. `contests`: how many are held at most, each with fresh processes and `rounds`
     turns of `window_seconds`. `minutes`: time of all contests, if three fit; others may take twice as much.
-    `load`: the share of the machine that others may have in a turn.
+    `load`: the share of the machine that others may have in a turn. `earlier`: the record of a question that
+    time left undecided, whose contests count; it has as many `minutes` once more.
     """
 
     question: str
@@ -51,6 +53,7 @@ class Contests(Job, kw_only=True):
     first_steps: tuple[Path, ...] = ()
     pythons: tuple[Path, ...] = ()
     probes: tuple[Path, ...] = ()
+    earlier: tuple[Path, ...] = ()
     threads: int
     contests: int
     rounds: int
@@ -70,24 +73,31 @@ def main(arguments: list[str] | None = None) -> None:
     record = ContestsRecord(
         question=job.question, data=data_read(dataset, specs[0]), planned=job.contests
     )
-    while (reason := ended(record, job.minutes)) is None:
+    for path in job.earlier:
+        record.contests += read_contests(path).contests
+    begun = len(record.contests)
+    while (reason := ended(record, job.minutes, begun)) is None:
         number = len(record.contests) + 1
         part = f"contest-{number}-of-{dataset.manifest_sha256[:8]}-{code}.json"
         file = job.record.with_name(part)
         if not file.exists():
-            typed_json.write(hold(job, record.contests), file)
+            typed_json.write(hold(job, record.contests, begun), file)
         contest = typed_json.read(Contest, file, "contest")
         record.contests.append(contest)
         text = f"contest {number}, at most {record.planned} count: {contest.seconds:.0f} s"
         print(f"[{job.question}] {text}", flush=True)
     record.ended = reason
+    if reason in ("minutes", "busy") and not job.earlier:
+        print(f"[{job.question}] undecided: the next call of `all` ends with it", flush=True)
     typed_json.write(typed_json.sealed(record), job.record)
     for file in job.record.parent.glob("contest-*.json"):
         file.unlink()
 
 
-def ended(record: ContestsRecord, minutes: float) -> Ended | None:
-    """Return why no further contest is held, given the record so far; None if another one is."""
+def ended(record: ContestsRecord, minutes: float, begun: int = 0) -> Ended | None:
+    """Return why no further contest is held, given the record so far; None if another one is.
+
+    The `minutes` are those of the contests after the first `begun`."""
     if record.contests and not any(contest.windows for contest in record.contests):
         return "untimed"
     number = sum(map(_analysis("contests").counts, record.contests))
@@ -97,10 +107,12 @@ def ended(record: ContestsRecord, minutes: float) -> Ended | None:
         return "decided"
     if number >= record.planned:
         return "contests"
-    lost = lost_seconds(record.contests)
-    seconds = sum(contest.seconds for contest in record.contests) - lost
+    timed = record.contests[begun:]
+    lost = lost_seconds(timed)
+    seconds = sum(contest.seconds for contest in timed) - lost
     needed = min(fewest, record.planned)
-    if enough and seconds * (number + 1) / number > 60 * minutes:
+    held = sum(map(_analysis("contests").counts, timed))
+    if enough and held and seconds * (held + 1) / held > 60 * minutes:
         return "minutes"
     return "busy" if lost > patience(minutes) and len(record.contests) >= needed else None
 
@@ -121,15 +133,15 @@ def patience(minutes: float) -> float:
     return 2 * 60 * minutes
 
 
-def hold(job: Contests, before: list[Contest]) -> Contest:
-    """Hold the contest after those `before`. Raises `UserError` if all variants failed.
+def hold(job: Contests, before: list[Contest], begun: int = 0) -> Contest:
+    """Hold the contest after those `before`, of which `begun` are of an earlier time.
 
     Where variants lack memory together, the contest is held again with one at a time. If they lack it alone,
-    too, the first attempt counts: the others had their turns.
+    too, the first attempt counts: the others had their turns. Raises `UserError` if all variants failed.
     """
     begin = time.perf_counter()
     together = all(contest.together for contest in before)
-    calm = Calm(job.question, job.load, patience(job.minutes) - lost_seconds(before))
+    calm = Calm(job.question, job.load, patience(job.minutes) - lost_seconds(before[begun:]))
     contest = attempt(job, len(before) + 1, calm, together=together)
     lacking = without_memory(contest)
     is_new = not any(lacking <= without_memory(earlier) for earlier in before)

@@ -1,5 +1,6 @@
 """Contests: when they end, steps of a window, and verdicts; what is not proven has no speed."""
 
+import json
 from argparse import Namespace
 from copy import deepcopy
 from itertools import chain, count, repeat
@@ -179,6 +180,29 @@ def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypa
     assert Plan(deepcopy({**config, "records_only": True}), ROOT).timings("asked") == [record]
 
 
+@pytest.mark.parametrize(
+    ("ended", "again"),
+    [("decided", False), ("contests", False), ("minutes", True), ("busy", True), ("", False)],
+)
+def test_a_question_that_time_left_undecided_is_taken_up_again_by_the_next_call(
+    tmp_path, monkeypatch, ended, again
+):
+    monkeypatch.chdir(tmp_path)
+    config = {**deepcopy(CONFIG), "experiments": {"asked": {"published": "", **ASKED}}}
+    config["primary"]["experiment"] = "asked"
+    (first, *_) = Plan(deepcopy(config), ROOT).timings("asked")
+    path = tmp_path / first.replace("<results>", "results")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"ended": ended} if ended else {}))
+    second = first.replace("record.json", "again.json")
+    plan = Plan(deepcopy(config), ROOT)
+    assert plan.timings("asked")[0] == (second if again else first)
+    assert plan.timings("asked", again=False)[0] == first
+    path.with_name("again.json").write_text("{}")  # it stays the record, also of the first answer
+    assert plan.timings("asked")[0] == plan.timings("asked", again=False)[0] == second
+    assert Plan({**config, "records_only": True}, ROOT).timings("asked") == [second]
+
+
 def disturbed(record: ContestsRecord, *places: int) -> ContestsRecord:
     """Return the same contests; others had half of the machine in the windows at `places`."""
     for contest in record.contests:
@@ -284,6 +308,20 @@ def test_contests_end_when_pairs_are_decided_all_are_held_or_the_minutes_are_ove
     seconds, planned, ratio, reason
 ):
     assert hold_contests.ended(held_for(seconds, planned, ratio), minutes=4) == reason
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ratio", "reason"),
+    [
+        ([100, 100, 100], 1, None),
+        ([100, 100, 100, 100, 100], 1, "minutes"),  # a third of their length ends at 300 s
+        ([100, 100, 100, 100], 1, None),
+        ([100, 100, 100], 9, "decided"),
+        ([20] * 8, 1, "contests"),
+    ],
+)
+def test_a_question_that_is_taken_up_again_has_the_minutes_once_more(seconds, ratio, reason):
+    assert hold_contests.ended(held_for(seconds, 8, ratio), minutes=4, begun=3) == reason
 
 
 def contest(*without_memory: int, together: bool = True) -> Contest:

@@ -18,6 +18,7 @@ import msgspec
 from paragone.base import atomic_files
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
+from paragone.plan.plan import AGAIN, RECORD
 from paragone.records.contest_record import ContestsRecord
 from paragone.records.record import Record, decoded
 from paragone.records.run_record import Process, RunRecord
@@ -82,7 +83,10 @@ def pack(
 
     Raises `UserError` for a file that no bundle holds, or a record that is not valid.
     """
-    contents = {path.relative_to(results).as_posix(): path.read_bytes() for path in paths}
+    contents = {
+        path.relative_to(results).as_posix().replace(AGAIN, RECORD): path.read_bytes()
+        for path in paths  # a question that was taken up again has one record here, too
+    }
     contents[CONFIG] = (json.dumps(config, indent=1, sort_keys=True) + "\n").encode()
     for name in contents:
         if not ALLOWED.fullmatch(name):

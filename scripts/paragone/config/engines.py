@@ -62,9 +62,16 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LeastInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The least sides of images (height, width), or words of texts, that a model takes."""
+    """The least sides of images (height, width), or words of texts, that a model takes.
+
+    any_size: its weights are the same for larger images, which the parity gate makes as small as that"""
 
     least: tuple[int, ...]
+    any_size: bool = False
+
+    def __post_init__(self) -> None:
+        if self.any_size and len(self.least) != 2:
+            raise ValueError("any_size is of images: least needs a height and a width")
 
 
 class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,10 +173,10 @@ def engine_named(name: str) -> Capabilities:
     raise UserError(f"there is no engine {name!r}; there are {', '.join(engines)}")
 
 
-def least_input(model: str) -> tuple[int, ...]:
-    """Return the least sides of images, or words of texts, that a model takes; () where nothing says so."""
+def least_input(model: str) -> LeastInput | None:
+    """Return what a model takes at least; None where nothing says so."""
     models = [declared_by(folder).models.get(model) for folder in plugins.folders()]
-    return next((row.least for row in models if row), ())
+    return next((row for row in models if row), None)
 
 
 def first_steps(run: Spec) -> Spec | None:

@@ -68,6 +68,18 @@ def few(dataset: Dataset, train: int, test: int) -> Dataset:
     )
 
 
+def thinned(dataset: Dataset, height: int, width: int) -> Dataset:
+    """Return the data set of images with every k-th row and column, the largest k that leaves these sides."""
+
+    def thin(images: np.ndarray) -> np.ndarray:
+        down, across = images.shape[1] // height, images.shape[2] // width
+        return images[:, ::down, ::across][:, :height, :width]
+
+    return replace(
+        dataset, train_inputs=thin(dataset.train_inputs), test_inputs=thin(dataset.test_inputs)
+    )
+
+
 def load(
     manifest_path: Path | str, data_folder: Path | str, expected: str | None = None
 ) -> Dataset:

@@ -85,9 +85,10 @@ def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | No
 
     shape: of one example of the data set of this name. vocabulary: None unless these are word indices.
     """
-    least, sides = least_input(model), shape if vocabulary else shape[:2]
-    if not least:
+    declared, sides = least_input(model), shape if vocabulary else shape[:2]
+    if not declared:
         return
+    least = declared.least
     images = len(least) == 2
     takes = "images" if images else "texts"
     if (vocabulary is None) != images or (images and len(shape) != 3):

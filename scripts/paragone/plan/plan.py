@@ -35,6 +35,9 @@ from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PRODUCTS, PUBLISH
 
 Exhibits = list[tuple[str, str, Exhibit]]  # kind, name and declaration of figures and tables
 
+# The record of a question's contests, and that of both times of one that was taken up again.
+RECORD, AGAIN = "record.json", "again.json"
+
 
 class Plan:
     """What a config asks for: `runs` by name, those of each of the `experiments`, matrix `products` by
@@ -240,20 +243,30 @@ class Plan:
         names = {spec.backend.name for spec in self.timed[question].variants}
         return [f"<results>/environments/{name}.txt" for name in sorted(names)]
 
-    def timings(self, *experiments: str) -> list[str]:
+    def timings(self, *experiments: str, again: bool = True) -> list[str]:
         """The records of the contests of some experiments, or of all, each once; from records alone, those
-        that are there, and all of bundles, which are unpacked later."""
+        that are there, and all of bundles, which are unpacked later. With `again`, a question that an earlier
+        call left undecided for want of time is taken up."""
         questions = (
             question.name
             for name in experiments or self.experiments
             for question in self.questions_of[name]
         )
         folder = Path(self.config.pathvars.results, "contests")
+        take_up = again and not self.from_records
         return [
-            f"<results>/contests/{name}/record.json"
+            f"<results>/contests/{name}/{_latest(folder / name, take_up=take_up)}"
             for name in dict.fromkeys(questions)
-            if self.config.records_only is not True or (folder / name / "record.json").exists()
+            if self.config.records_only is not True or (folder / name / RECORD).exists()
         ]
+
+    def earlier(self, question: str, record: str) -> list[str]:
+        """The record that has the first time of a question, where `record` has both."""
+        return [f"<results>/contests/{question}/{RECORD}"] if record == AGAIN else []
+
+    def priority(self, question: str, record: str) -> int:
+        """The priority of contests: that of their turn, or after all runs where they are taken up again."""
+        return -self.turns[question] - (len(self.turns) if record == AGAIN else 0)
 
     def early_answers(self) -> list[str]:
         """What a call makes of the questions that are answered while it still measures others."""
@@ -461,3 +474,14 @@ class Plan:
                     f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
                     "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
                 )
+
+
+def _latest(folder: Path, *, take_up: bool) -> str:
+    """The name of a question's record: `AGAIN` where it was taken up again, or is to be."""
+    if (folder / AGAIN).exists():
+        return AGAIN
+    # There is no record, or it is to be made again.
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        if take_up and json.loads((folder / RECORD).read_bytes())["ended"] in ("minutes", "busy"):
+            return AGAIN
+    return RECORD

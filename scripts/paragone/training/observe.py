@@ -20,7 +20,7 @@ from paragone.base import plugins
 from paragone.base.atomic_files import writing
 from paragone.base.engine_reports import Metrics
 from paragone.base.errors import Unavailable, UserError, first_sentence
-from paragone.config.engines import REFERENCE
+from paragone.config.engines import REFERENCE, least_input
 from paragone.config.run_spec import Spec, Workload
 from paragone.config.schedules import LearningRate
 from paragone.data.batches import train_batches
@@ -61,7 +61,7 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     """Return the specification of the gate's run and its data, the first examples.
 
     In each split a part of a batch is left over. The batch is smaller where the data set has fewer examples.
-    Raises `UserError` if it has too few for any batch.
+    Images are as small as a model of any size takes them. Raises `UserError` for too few of any batch.
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
     train, held = spec.split(len(dataset.train_labels))
@@ -78,6 +78,9 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     examples = min(train, steps * size + part) + held
     limited = spec.workload.train_examples is not None  # then there are more, which must not show
     few = data.few(dataset, examples + limited * size, min(test, size + part))
+    declared = least_input(spec.workload.model_name)
+    if declared and declared.any_size:  # double precision takes long
+        few = data.thinned(few, *declared.least)
     return (
         replace(
             spec,
