@@ -68,7 +68,7 @@ def published() -> dict[tuple[str, str], tuple[str, list[Claim]]]:
         for system, places in verdicts.finals(numbers.rows).items():
             rows = [numbers.rows[place] for place in places]
             claims = [
-                Claim(row.number, 0.0, row.metric, row.epoch, row.rounding, row.bound)
+                Claim(row.number, 0.0, row.metric, row.epoch, row.rounding, row.limit)
                 for row in rows
             ]
             protocol = numbers.protocols[system]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import struct
 from itertools import product
 
@@ -27,6 +28,7 @@ from make_records import (
     waited,
 )
 from make_records import clocks as clocks_of
+from workspace import FOLDERS
 
 from paragone.base.errors import UserError
 from paragone.reporting import style, tables
@@ -152,6 +154,25 @@ def test_a_validation_split_is_drawn_beside_the_test_split(tmp_path):
     ]
     shown = drawing.shown("learning_curves").set_index(["metric", "epoch"])["value"]
     assert shown["validation_accuracy"].tolist() == shown["test_accuracy"].tolist()
+
+
+def test_each_printed_metric_has_a_panel_and_flawed_numbers_are_hollow(tmp_path, monkeypatch):
+    folder = tmp_path / "paper"
+    shutil.copytree(FOLDERS["tpu_fashion_conv"], folder)
+    text = (folder / "paper.yaml").read_text()
+    flaw = "    flaws:\n      - {text: Wrong., metric: train_loss, epochs: [1]}\n"
+    (folder / "paper.yaml").write_text(text.replace("    flaws:\n", flaw, 1))
+    monkeypatch.setitem(FOLDERS, "tpu_fashion_conv", folder)
+    drawing = Drawing.of(tmp_path, [make_record("torch", seed=k, epochs=5) for k in range(3)])
+    figure = drawing.figure("learning_curves", "tpu_fashion_conv")
+    labels = [axes.get_ylabel().partition(" (")[0].partition("\n")[0] for axes in figure.axes]
+    assert labels == ["training loss", "test loss", "test accuracy", "training accuracy"]
+    hollow = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
+    assert [line.get_xdata().tolist() for line in hollow] == [[1.0]]
+    assert "published, flawed" in texts_of(figure)
+    table = pd.read_csv(drawing.table("comparison", "tpu_fashion_conv")["csv"])
+    (row,) = table[table["verdict"] == "flawed"].to_dict("records")
+    assert (row["metric"], row["epoch"], row["why"][:6]) == ("train_loss", 1, "Wrong.")
 
 
 def test_lines_are_the_medians_and_bands_their_intervals(everything):

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from workspace import DEFAULTS, ROOT, refusing
 
+from paragone.config.numbers import Protocol
 from paragone.config.papers import read_paper, with_papers
 from paragone.plan.plan import Plan
 
@@ -67,6 +68,73 @@ def test_a_number_is_read_with_what_its_system_did(mine):
     assert (loss.printed, loss.decimals, loss.epoch) == ("0.25 nats", 2, 2)
 
 
+HEADER = "experiment,system,workload,metric,split,epoch,value,spread,runs,bound,decimals,unit\n"
+
+
+def numbers_of(folder, *lines):
+    """The rows of these lines: what follows the workload."""
+    text = "".join(f"mine,my laptop,mine,{line}\n" for line in lines)
+    (folder / "numbers.csv").write_text(HEADER + text)
+    return read_paper(folder).published["mine"]
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "rounding", "limit", "printed"),
+    [
+        ("accuracy,test,3,99.21,,,,,%", 0.9921, 0.00005, "", "99.21 %"),
+        ("error_rate,test,3,0.79,,,,,%", 0.9921, 0.00005, "", "0.79 % error"),
+        ("Top-1 error,test,3,0.79,,,upper,3,percent", 0.9921, 0.000005, "lower", "under 0.790 percent error"),
+        ("error,test,3,0.0079,,,,,fraction", 0.9921, 0.00005, "", "0.0079 error"),
+        ("error,test,3,0.79,0.05,5,,,%", 0.9921, 0.00005, "", "0.79 ± 0.05 % error (mean of 5 runs)"),
+        ("accuracy,test,3,0.99,,,about,,", 0.99, 0.01, "", "about 0.99"),
+        ("loss,test,3,0.25,,,lower,,nats", 0.25, 0.005, "lower", "over 0.25 nats"),
+        ("parameters,,,1200000,,,about,,", 1.2e6, 1e5, "", "about 1200000"),
+    ],
+)  # fmt: skip
+def test_a_number_is_taken_and_shown_as_it_is_printed(mine, line, number, rounding, limit, printed):
+    (row,) = numbers_of(mine, line).rows
+    assert (row.number, row.limit, row.printed) == (number, limit, printed)
+    assert row.rounding == pytest.approx(rounding)
+    assert row.metric in ("test_accuracy", "test_loss", "parameters")
+
+
+def test_a_deviation_is_in_the_unit_of_its_number_and_takes_the_count_of_runs(mine):
+    (row,) = numbers_of(mine, "error,test,3,0.79,0.05,5,,,%").rows
+    assert row.deviation == pytest.approx((0.0005, 0.00005))
+    for line, words in (("0.9,0.1,,,,", "`runs`, 2 or more"), ("0.9,x,3,,,", "spread 'x'")):
+        with refusing("line 2", words):
+            numbers_of(mine, f"accuracy,test,3,{line}")
+
+
+def test_the_best_epoch_is_of_the_whole_run(mine):
+    best, last = numbers_of(mine, "loss,test,best,0.2,,,,,", "loss,test,3,0.3,,,,,").rows
+    assert (best.epoch, best.best, best.final) == (3, True, "yes")
+    assert (last.epoch, last.best, last.final) == (3, False, "")
+
+
+def test_a_flaw_is_of_the_rows_that_it_names(mine):
+    text = (mine / "paper.yaml").read_text()
+    flaw = '{text: Summed twice., metric: train_loss, epochs: [1]}, "It is made up."'
+    (mine / "paper.yaml").write_text(text.replace('"It is made up."', flaw))
+    rows = [f"loss,{split},{epoch},0.3,,,,," for split in ("train", "test") for epoch in (1, 2)]
+    found = numbers_of(mine, *rows)
+    assert [row.flaws for row in found.rows] == [("Summed twice.",), (), (), ()]
+    assert found.flaws == ["Summed twice.", "It is made up."]
+
+
+def test_where_and_when_a_system_ran_makes_no_other_program(mine):
+    text = (mine / "paper.yaml").read_text()
+    facts = "{replicas: 1, hardware: Tesla K80, version: Keras 2.1.5, date: 2018-03}"
+    (mine / "paper.yaml").write_text(text.replace("{replicas: 1}}", f"{facts}}}"))
+    (protocol,) = read_paper(mine).published["mine"].protocols.values()
+    assert (protocol.hardware, protocol.version, protocol.date) == (
+        "Tesla K80",
+        "Keras 2.1.5",
+        "2018-03",
+    )
+    assert protocol.program == Protocol(replicas=1, workload="mine", epochs=3)
+
+
 def test_the_config_goes_before_what_is_reduced_and_this_before_the_paper(mine):
     reduced = {"experiments": {"mine": {"repeats": 2, "epochs": 1}}}
     own = DEFAULTS["experiments"] | {"mine": {"epochs": 2}}
@@ -95,10 +163,13 @@ def test_whole_papers_are_not_reduced():
         ("numbers.csv", "0.25,,nats", "0.25,1,nats", ["line 3", "more than 1 decimals"]),
         ("numbers.csv", "loss,test", "loss,validation", ["line 3", "mine holds no training examples out"]),
         ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
-        ("numbers.csv", "0.9,3", "90,3", ["line 2", "test_accuracy, 90, is no fraction"]),
+        ("numbers.csv", "0.9,3", "90,3", ["line 2", "accuracy, 90, is no fraction; write %"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
-        ("numbers.csv", "accuracy,test,,yes,,0.9,", "error,test,,yes,,0.05,", ["write accuracy 0.950"]),
-        ("numbers.csv", "loss,test,2,,,0.25,,nats", "Err_rate,,2,,,5.5,,%", ["write accuracy 0.945"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "error,test,2,,,0.05,,", ["unit '' of an error rate"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "Err_rate,,2,,,5.5,,%", ["'err_rate' has no split"]),
+        ("numbers.csv", "throughput,,,,100", "throughput,,best,,100", ["line 4", "epoch best is of"]),
+        ("paper.yaml", '"It is made up."', "{text: Wrong.}", ["flaws.0", "names no rows; add metric"]),
+        ("paper.yaml", '"It is made up."', "{text: Bad., epochs: [3], metric: loss}", ["flaws.0", "no such"]),
         ("numbers.csv", "mine,loss,test", "mine,bits_per_character,test", ["none of accuracy, loss"]),
         ("numbers.csv", "accuracy,test", "top5_accuracy,test", ["line 2", "leave the row out"]),
         ("numbers.csv", "mine,loss,test", "mine,loss,", ["line 3", "no split; write train, validation"]),

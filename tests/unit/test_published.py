@@ -23,6 +23,7 @@ from paragone.analysis import prediction, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.prediction import (
     AT_CHANCE,
+    CONSISTENT,
     DIFFERS,
     HOLDS,
     INCONCLUSIVE,
@@ -226,6 +227,104 @@ def test_published_runs_of_one_program_are_compared_as_a_sample():
     assert not compared(rows[:2], evidence, with_accuracy([0.884, 0.885, 0.886])).samples
 
 
+def printed(metric, epoch, value, **more):
+    """A row of the program that ends after five epochs."""
+    row = row_of(CONV, metric, None if metric.startswith("test") else 5)
+    return structs.replace(row, epoch=epoch, value=value, **more)
+
+
+def test_only_what_is_final_is_the_end_and_a_log_that_breaks_off_is_compared_at_its_own_epoch():
+    rows = [
+        printed("test_accuracy", epoch, "0.5001", final="", system=who)
+        for who, last in (("Ann", 3), ("Bob", 4), ("Cy", 3), ("Di", 3))
+        for epoch in range(1, last + 1)
+    ]
+    evidence = of(CONV)[1]
+    protocols = dict.fromkeys(["Ann", "Bob", "Cy", "Di"], next(iter(evidence.protocols.values())))
+    evidence = replace(evidence, protocols=protocols)
+    made = with_accuracy([0.884, 0.885, 0.886])
+    for seed, one in enumerate(made):
+        for epoch in one["epochs"][:4]:
+            epoch["test_accuracy"] = 0.5 + seed / 1000
+    found = compared(rows, evidence, made)
+    assert [run.ends for run in found.runs] == [(3, 5), (4, 5), (3, 5), (3, 5)]
+    assert [run.numbers[0].claim.epoch for run in found.runs] == [3, 4, 3, 3]
+    assert {line.family for line in found.lines} == {"curve", "last"}
+    (last, *_) = [line for line in found.lines if line.family == "last"]
+    assert ("log_ends", 3, 5) in last.finding.caveats
+    # Those of one length are a sample.
+    assert [(one.count, one.ends) for one in found.samples] == [(3, (3, 5))]
+    ended = [structs.replace(row, final="yes") if row.epoch == 3 else row for row in rows]
+    runs = compared(ended, evidence, made).runs
+    assert [(run.ends, run.numbers[0].claim.epoch) for run in runs] == [(None, 3)] * 4
+
+
+def test_the_best_epoch_is_compared_with_the_best_of_ours():
+    made = with_accuracy([0.884, 0.885, 0.886])
+    for one in made:
+        one["epochs"][2]["test_accuracy"] = one["epochs"][4]["test_accuracy"] + 0.02
+    best = printed("test_accuracy", 5, "0.9050", best=True)
+    found = judge(best, of(CONV)[1], made)
+    assert (found.verdict, found.measured.value) == (HOLDS, pytest.approx(0.905))
+    final = printed("test_accuracy", 5, "0.8850")
+    (run,) = compared([best, final], of(CONV)[1], made).runs
+    assert [number.claim.name for number in run.numbers] == ["best_test_accuracy", "test_accuracy"]
+    short = judge(best, of(CONV)[1], [one | {"epochs": one["epochs"][:3]} for one in made])
+    assert short.measured.remark == ("best_of", 3)
+
+
+def test_a_published_mean_is_compared_as_one_and_an_unlike_deviation_is_told():
+    spreads = spreads_of(with_accuracy([0.880 + 0.001 * (k % 2) for k in range(20)]))
+    made, evidence = with_accuracy([0.880, 0.881]), of(CONV, spreads)[1]
+    found = judge(printed("test_accuracy", 5, "0.8811", runs=5, spread="0.0005"), evidence, made)
+    assert found.verdict == DIFFERS
+    assert not any(kind == "their_spread" for kind, *_ in found.caveats)
+    alone = judge(printed("test_accuracy", 5, "0.8811"), evidence, made)
+    assert alone.verdict == HOLDS
+    mean = printed("test_accuracy", 5, "0.8811", runs=5, spread="0.0050")
+    found = judge(mean, evidence, made)
+    assert found.caveats[-1] == ("their_spread", 5, pytest.approx(0.00495 / 0.00051299, rel=1e-3))
+    (run,) = compared([mean], evidence, made).runs
+    assert run.varied[0] == "5 published runs"
+    people = ["Ann", "Bob", "Cy"]
+    protocols = dict.fromkeys(people, evidence.protocols[mean.system])
+    rows = [structs.replace(mean, system=who) for who in people]
+    assert not compared(rows, replace(evidence, protocols=protocols), made).samples
+
+
+def test_flawed_numbers_are_shown_and_count_in_no_verdict():
+    rows, evidence = of(CONV, SPREAD)
+    made = with_accuracy([0.884, 0.885, 0.886])
+    flawed = [
+        structs.replace(row, flaws=("Wrong.",)) if row.metric == "test_loss" else row
+        for row in rows
+    ]
+    found = compared(flawed, evidence, made)
+    (line,) = [line for line in found.lines if line.row.flaws]
+    assert (line.finding.verdict, line.finding.reasons) == ("flawed", (("flaw", "Wrong."),))
+    assert line.finding.measured is not None
+    (run,) = found.runs
+    assert {number.claim.metric for number in run.numbers} == {"test_accuracy", "train_loss"}
+    every = [structs.replace(row, flaws=("Wrong.",)) for row in rows]
+    assert not compared(every, evidence, made).runs
+
+
+def test_an_epoch_that_is_not_where_ours_are_is_named():
+    """As the mean of an epoch that was averaged twice."""
+    rows, evidence = of(CONV)
+    made = with_accuracy([0.884, 0.885, 0.886])
+    for seed, one in enumerate(made):
+        for epoch, row in zip(one["epochs"], [12.7235, 0.76, 0.4443, 0.3401, 0.2867], strict=True):
+            epoch["train_loss"] = row + seed / 1000
+    wrong = [
+        structs.replace(row, value="0.9") if (row.metric, row.epoch) == ("train_loss", 3) else row
+        for row in rows
+        if row.metric != "train_accuracy"
+    ]
+    (run,) = compared(wrong, evidence, made).runs
+    assert [(one.claim.metric, one.claim.epoch) for one in run.astray] == [("train_loss", 3)]
+
+
 def test_one_of_thirteen_runs_that_differs_barely_does_not_if_all_are_adjusted():
     def published(value, metric="test_loss"):
         one = prediction.judge(
@@ -412,6 +511,24 @@ def test_parameters_are_equal_or_differ(parameters, verdict, reason):
     made = [make_record(workload="reuters-cnn", parameters=parameters)]
     found = judge(*at("model", "parameters"), made)
     assert (found.verdict, found.reasons) == (verdict, (reason,))
+
+
+@pytest.mark.parametrize(
+    ("value", "parameters", "verdict"),
+    [
+        ("332856", 332_856, CONSISTENT),
+        ("330000", 332_856, CONSISTENT),
+        ("320000", 332_856, DIFFERS),
+    ],
+)
+def test_about_is_as_wide_as_its_digits_and_never_exact(texts, value, parameters, verdict):
+    row, evidence = at("model", "parameters")
+    made = [make_record(workload="reuters-cnn", parameters=parameters)]
+    found = judge(structs.replace(row, value=value, bound="about"), evidence, made)
+    assert found.verdict == verdict
+    near = structs.replace(row_of(CONV, "test_accuracy"), value="0.88", decimals=2, bound="about")
+    judgement = judge(near, of(CONV, SPREAD)[1], with_accuracy([0.884, 0.886])).judgement
+    assert (judgement.claim.rounding, judgement.claim.bound) == (0.01, "")
 
 
 @pytest.mark.parametrize(

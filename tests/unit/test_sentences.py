@@ -10,7 +10,7 @@ from make_records import LABELS, make_record, tabulated
 
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED
 from paragone.analysis.prediction import Claim, Judgement
-from paragone.analysis.verdicts import FINAL, Finding, Measured, PublishedRun
+from paragone.analysis.verdicts import FINAL, Curve, Finding, Measured, PublishedRun
 from paragone.reporting import answers as reported
 from paragone.reporting import sentences
 from paragone.reporting.answers import BEST, HOLD, OPEN, AnsweredQuestion, Tables
@@ -300,6 +300,40 @@ def test_what_varies_more_than_ours_stands_beside_what_differs():
     assert row.differing == (
         "Published test accuracy is above what another run of this program gives. The 8 published runs vary "
         "2.0 times as much as ours in test loss, so that a replicate may differ."
+    )
+
+
+def test_epochs_that_lie_elsewhere_and_a_log_that_breaks_off_are_told():
+    odd = [number("train_loss", "differs") for _ in range(5)]
+    odd = [
+        replace(one, alone=p, claim=replace(one.claim, epoch=epoch, printed="0.784"))
+        for one, epoch, p in zip(odd, (1, 2, 3, 7, 9), (1e-9, *[0.001] * 4), strict=True)
+    ]
+    (row,) = on_published(
+        published("1 GPU", "consistent", astray=tuple(odd), ends=(11, 15))
+    ).published
+    assert row.sentence == (
+        "1 GPU, after 11 of 15 epochs, where the log ends (Which?) is consistent. Other published numbers "
+        "lie outside of what our runs give: training loss of epochs 1 to 3, 7 and 9. The farthest is 0.784, "
+        "training loss of epoch 1, where ours is 0.81."
+    )
+
+
+def test_where_a_curve_lies_elsewhere_is_named():
+    curve = Curve((("train_loss", 1), ("test_loss", 2)), 20, 3, 21)
+    assert sentences.of_curve(published("1 GPU", "holds", curve=curve)) == (
+        "1 GPU: 18 of 20 published outcomes are where one more of the 20 committed runs would be: "
+        "consistent. So few or fewer are there for 3 of 21 runs, the published one included. Not there: "
+        "training loss of epoch 1; test loss of epoch 2."
+    )
+
+
+def test_a_published_mean_is_compared_with_a_mean():
+    run = published("1 GPU", "differs")
+    (one,) = run.numbers
+    run = replace(run, numbers=(replace(one, claim=replace(one.claim, runs=5)),))
+    assert sentences.differing(run) == (
+        "Published test accuracy is above what the mean of 5 more runs of this program gives."
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from paragone.analysis import grouping
 from paragone.analysis.contests import OF_EPOCHS
-from paragone.analysis.prediction import OUTCOMES, Reason
+from paragone.analysis.prediction import OUTCOMES, Reason, best_of
 from paragone.config.numbers import Protocol, Row
 from paragone.tasks import METRICS
 
@@ -47,6 +47,12 @@ class Counterpart:
     def at(self, row: Row) -> pd.DataFrame:
         """Return the epoch of a published row of every run, by seed."""
         return self.epochs[self.epochs["epoch"] == self.epoch_of(row)].set_index("seed")
+
+    def outcome(self, row: Row, metric: str) -> pd.Series:
+        """Return a metric at the epoch of a published row, or its best until then, by seed."""
+        if not row.best:
+            return self.at(row)[metric]
+        return best_of(self.epochs[self.epochs["epoch"] <= self.epoch_of(row)], metric)
 
     def whole_epochs(self) -> bool:
         """Return whether the epochs are as long as the published ones, but for a last partial batch."""
@@ -166,7 +172,7 @@ class Quantity:
     def remark(self, cell: Counterpart, row: Row) -> Reason:
         """Return which value was measured, if it is not that of the published epoch; empty if it is."""
         if cell.reached < (row.epoch or 0):
-            return ("at_epoch", cell.reached)
+            return ("best_of" if row.best else "at_epoch", cell.reached)
         extrapolated = row.epoch is None and not cell.whole_epochs()
         return ("extrapolated",) if row.metric == "epoch_time" and extrapolated else ()
 
@@ -234,6 +240,6 @@ QUANTITIES = {
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
     **dict.fromkeys(
-        OUTCOMES, Quantity(lambda cell, row: cell.at(row)[row.metric], needs_epoch=True)
+        OUTCOMES, Quantity(lambda cell, row: cell.outcome(row, row.metric), needs_epoch=True)
     ),
 }

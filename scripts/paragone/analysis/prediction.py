@@ -9,6 +9,10 @@ nothing else (Bonferroni): the same runs give one interval, whatever was publish
 M*: |d| + e is within M, by two one-sided t tests at 5 %, as for pairs of variants. These need no adjustment,
 since a run holds only if all its numbers do.
 
+Where the published number is the mean of m runs, both have h = t s sqrt(1/m + 1/n): the prediction interval
+of the mean of m further runs (Hahn and Meeker 1991, Statistical Intervals, chapter 4), of which one run is
+the case m = 1.
+
 A default can afford few runs; from these alone an interval would be useless. As MLPerf has reference
 convergence points, spread.csv in the folder of a paper has the outcomes of 20 runs at published protocols.
 """
@@ -50,9 +54,9 @@ _SPREAD = [*_PROTOCOL, "seed", "epoch", "final_weights"]
 class Claim:
     """One published number: what prints as `value` lies within `rounding` of it.
 
-    `metric` after `epoch`. It is a stated `bound` where that is "lower" or "upper". `margin`: the
-    difference that does not matter, 0 where there is none. `at_chance`: it, or what is compared with it,
-    learned nothing.
+    `metric` after `epoch`, or the `best` until then; the mean of `runs`; `printed` by the source. It is a
+    stated `bound` where that is "lower" or "upper". `margin`: the difference that does not matter, 0 where
+    there is none. `at_chance`: it, or what is compared with it, learned nothing.
     """
 
     value: float
@@ -62,6 +66,14 @@ class Claim:
     rounding: float = 0.0
     bound: str = ""
     at_chance: bool = False
+    best: bool = False
+    runs: int = 1
+    printed: str = ""
+
+    @property
+    def name(self) -> str:
+        """The metric, as `best_test_accuracy` where it is the best of several epochs."""
+        return f"best_{self.metric}" if self.best else self.metric
 
 
 @dataclass(frozen=True)
@@ -179,8 +191,9 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
     """Judge a published number by the outcomes of the `runs` at hand and the `committed` ones, by seed.
 
     An outlier is left out of center and deviation; a number within h of it is no farther out than one of so
-    many runs, which is then its p value. Where the runs at hand are of another program than the
-    committed ones, three or more are judged by themselves.
+    many runs, which is then its p value. A published mean may have outliers in it, too, so that none is left
+    out. Where the runs at hand are of another program than the committed ones, three or more are judged by
+    themselves.
     """
     why: Reason = ()
     if len(committed) >= FEWEST_RUNS and _is_other(runs, committed):
@@ -190,14 +203,14 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
     outcomes = tuple(values)
     if len(values) < FEWEST_RUNS:
         return Judgement(claim, outcomes, why=why or ("few_runs", FEWEST_RUNS))
-    kept = without_outliers(values)
+    kept = without_outliers(values) if claim.runs == 1 else values
     outliers = values.drop(kept.index)
     n = len(kept)
     judgement = Judgement(
         claim,
         outcomes,
         center=float(kept.mean()),
-        scale=float(kept.std() * math.sqrt(1 + 1 / n)),
+        scale=float(kept.std() * math.sqrt(1 / claim.runs + 1 / n)),
         freedom=n - 1,
         outliers=tuple(map(int, outliers.index)),
         why=why,
@@ -250,13 +263,25 @@ def without_outliers(values: pd.Series) -> pd.Series:
     return values[~is_outlier]
 
 
-def times_as_varied(deviation: float, n: int, number: Judgement) -> float | None:
-    """Return how many times as much `n` runs vary as ours; None if not more at 5 %, by an F test."""
+def times_as_varied(
+    deviation: float, n: int, number: Judgement, rounding: float = 0.0, either: bool = False
+) -> float | None:
+    """Return how many times as much `n` runs vary as ours; None if not more at 5 %, by an F test.
+
+    `either`: or less, by a two-sided test. The deviation may be one that is printed to `rounding`.
+    """
     if n < FEWEST_RUNS or not (ours := float(np.std(number.outcomes, ddof=1))):
         return None
-    times = deviation / ours
+    times = float(np.clip(ours, deviation - rounding, deviation + rounding)) / ours
     p = scipy.special.fdtrc(n - 1, len(number.outcomes) - 1, times**2)
-    return times if p <= ALPHA else None
+    return times if (2 * min(p, 1 - p) if either else p) <= ALPHA else None
+
+
+def best_of(epochs: pd.DataFrame, metric: str) -> pd.Series:
+    """Return the best of a metric on its split over epochs, by seed."""
+    by_seed = epochs.groupby("seed")[metric]
+    more_is_better = METRICS[metric.partition("_")[2]].more_is_better
+    return by_seed.max() if more_is_better else by_seed.min()
 
 
 def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
@@ -294,28 +319,37 @@ class Spread:
             for name in ("global_batch", "steps")
         )
 
-    def values(self, metric: str, epoch: int) -> pd.Series:
-        """Return one outcome, by seed; empty where the runs ended before the epoch, or do not have it."""
-        if metric not in self.rows:
+    def values(self, metric: str, epoch: int, best: bool = False) -> pd.Series:
+        """Return one outcome, by seed, or the `best` until then; empty where the runs ended before the epoch,
+        or do not have it."""
+        at = self.rows["epoch"] == epoch
+        if metric not in self.rows or not at.any():
             return pd.Series(dtype="float64")
-        return self.rows[self.rows["epoch"] == epoch].set_index("seed")[metric]
+        if best:
+            return best_of(self.rows[self.rows["epoch"] <= epoch], metric)
+        return self.rows[at].set_index("seed")[metric]
 
-    def inside(self, published: dict[tuple[str, int], float]) -> tuple[int, int, int]:
-        """Count the published outcomes that lie where 95 % of runs would, and the runs that have as few.
+    def inside(
+        self, published: dict[tuple[str, int], float]
+    ) -> tuple[list[tuple[str, int]], int, int]:
+        """Return the published outcomes that lie where fewer than 5 % of runs would, and count the runs.
 
-        published: values by metric and epoch. The second number counts the runs, the published one among
+        published: values by metric and epoch. The second value counts the runs, the published one among
         them, that have as few inside or fewer, each held against all the others; the third, all runs.
         Their ratio is an exact p value, however the outcomes of a run are correlated.
         """
         runs = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         runs.loc[len(runs)] = pd.Series(published)
         counts, n = [], len(runs) - 1
+        outside: list[tuple[str, int]] = []
         for row in runs.index:
             rest = runs.drop(row)
             half = scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * rest.std()
             apart = (runs.loc[row] - rest.mean()).abs()
-            counts.append(int((apart <= half * math.sqrt(1 + 1 / n)).sum()))
-        return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
+            inside = apart <= half * math.sqrt(1 + 1 / n)
+            counts.append(int(inside.sum()))
+            outside = [*inside.index[~inside]]  # at last those of the published run
+        return outside, sum(count <= counts[-1] for count in counts), len(counts)
 
 
 def read_spreads(path: Path) -> dict[str, Spread]:

@@ -29,12 +29,13 @@ from paragone.analysis.prediction import (
     times_as_varied,
 )
 from paragone.analysis.statistics import ALPHA, Estimate, holm, summarize
-from paragone.config.numbers import Protocol, Row
+from paragone.config.numbers import ABOUT, Protocol, Row
 from paragone.config.schema import Margin
 from paragone.tasks import METRICS
 
 # From worst to best; the verdict of a run is the worst of its numbers'.
 VERDICTS = (AT_CHANCE, DIFFERS, INCONCLUSIVE, CONSISTENT, HOLDS, NOT_COMPARABLE)
+FLAWED = "flawed"  # a number that the paper's file takes out of all verdicts
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
 _OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")
@@ -94,13 +95,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Curve:
-    """The published epochs of a run: `inside` of `inside_of` outcomes lie where 95 % of runs would be.
+    """The published epochs of a run: so `many` outcomes, of which those `outside` do not lie where 95 % of
+    runs would; each has a metric and an epoch.
 
     `as_few` of `as_few_of` runs (the committed ones plus the published one) have no more outcomes inside.
     """
 
-    inside: int
-    inside_of: int
+    outside: tuple[tuple[str, int], ...]
+    many: int
     as_few: int
     as_few_of: int
 
@@ -120,7 +122,8 @@ class PublishedRun:
     where the run differs, the second workload that its protocol names, and the verdict by the committed runs
     of that, if it is consistent with these. `varied`: the runs that vary more than ours in a number that
     differs, which metric it is, and how many times as much. `lacks`: why a run without numbers cannot be
-    compared with the runs named `here`.
+    compared with the runs named `here`. `ends`: where the source's log breaks off, its last epoch and the
+    epochs of the program. `astray`: other numbers that differ, at 5 % over their count.
     """
 
     system: str
@@ -133,6 +136,8 @@ class PublishedRun:
     varied: tuple[str, str, float] | None = None
     lacks: tuple[Reason, ...] = ()
     here: tuple[str, ...] = ()
+    ends: tuple[int, int] | None = None
+    astray: tuple[Judgement, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -145,7 +150,7 @@ class Line:
     """One published row against all series.
 
     `findings`: by label. `judge`: the label of the series that judges, and its `finding`. `family`: "final"
-    for a run's last numbers, "curve" for its earlier ones, "" otherwise.
+    for a run's final numbers, "last" for those where its log breaks off, "curve" for others, "" otherwise.
     """
 
     row: Row
@@ -189,12 +194,22 @@ def compare_all(
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """Return the places of each system's final rows: the last of each metric but training scores."""
+    """Return the places of each system's final rows: the last of each metric but training scores.
+
+    Of a system that has no final ones they are its last: the log breaks off there. Flawed rows are none.
+    """
     final: dict[str, list[int]] = {}
+    ended = {row.system for row in rows if row.final and row.is_outcome}
     for metric in (*_OF_OTHER_TASKS, *FINAL, *_OF_VALIDATION):
-        of_metric = [place for place, row in enumerate(rows) if row.metric == metric and row.epoch]
-        last = {rows[at].system: at for at in sorted(of_metric, key=lambda at: rows[at].epoch or 0)}
-        for system, place in last.items():
+        of_metric = [
+            place
+            for place, row in enumerate(rows)
+            if row.metric == metric and row.epoch and not row.flaws
+            if row.final or row.system not in ended
+        ]
+        of_metric.sort(key=lambda place: rows[place].epoch or 0)
+        last = {(rows[place].system, rows[place].best): place for place in of_metric}
+        for (system, _), place in last.items():
             final.setdefault(system, []).append(place)
     return final
 
@@ -204,8 +219,13 @@ def _published_run(
 ) -> PublishedRun:
     """Judge a published run by its `final` lines; verdicts are adjusted for how many numbers it has."""
     protocol = evidence.protocols[system]
+    ends = max(line.row.epoch or 0 for line in final), protocol.epochs or 0
+    broken = ends[0] < ends[1] and not final[0].row.final
     for line in final:
-        line.family = "final"
+        line.family = "final" if line.row.final else "last"
+        if broken:
+            caveats = *line.finding.caveats, ("log_ends", line.row.epoch, ends[1])
+            line.finding = replace(line.finding, caveats=caveats)
     able = [line for line in final if line.finding.judgement]
     judgements = [line.finding.judgement for line in final]
     numbers = adjusted([judgement for judgement in judgements if judgement])
@@ -214,17 +234,27 @@ def _published_run(
         line.finding = replace(
             line.finding, verdict=number.verdict, measured=measured, judgement=number
         )
+    for line in final:
         line.findings[line.judge] = line.finding
-    judge_label = able[0].judge if able else final[0].judge
-    curve = _curve(system, lines, evidence)
-    run = PublishedRun(system, protocol.workload, judge_label, tuple(numbers), curve)
+    curve = [line for line in lines if line.row.system == system and line.family == "curve"]
+    others = adjusted([line.finding.judgement for line in curve if line.finding.judgement])
+    run = PublishedRun(
+        system,
+        protocol.workload,
+        able[0].judge if able else final[0].judge,
+        tuple(numbers),
+        _curve(system, lines, evidence),
+        ends=ends if broken else None,
+        astray=tuple(number for number in others if number.alone <= number.alpha),
+    )
     if not able:
         return replace(run, lacks=final[0].finding.reasons, here=final[0].finding.runs)
     second = protocol.second_workload
     if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
         claims = [number.claim for number in numbers]
         again = [
-            judge(claim, NO_RUNS, spread.values(claim.metric, claim.epoch)) for claim in claims
+            judge(claim, NO_RUNS, spread.values(claim.metric, claim.epoch, claim.best))
+            for claim in claims
         ]
         if (verdict := _overall(adjusted(again))) in (HOLDS, CONSISTENT, INCONCLUSIVE):
             return replace(run, explanation=(second, verdict))
@@ -254,22 +284,32 @@ def _curve(system: str, lines: list[Line], evidence: Evidence) -> Curve | None:
         (line.row.metric, line.row.epoch): line.row.number
         for line in lines
         if line.row.system == system and line.finding.judgement and not line.row.bound
+        if not line.row.runs and not line.row.best
         if spread and line.row.epoch and line.row.epoch <= spread.rows["epoch"].max()
     }
     if not spread or len(published) <= len(FINAL):
         return None
-    inside, as_few, runs = spread.inside(published)
-    return Curve(inside, len(published), as_few, runs)
+    outside, as_few, runs = spread.inside(published)
+    return Curve(tuple(outside), len(published), as_few, runs)
 
 
 def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]:
-    """Judge several published runs of one protocol as a sample: their means against ours."""
+    """Judge several published runs of one protocol and length as a sample: their means against ours."""
     programs: dict[str, list[PublishedRun]] = {}
     for run in runs:
-        if run.numbers:
-            programs.setdefault(repr(evidence.protocols[run.system]), []).append(run)
+        if run.numbers and all(number.claim.runs == 1 for number in run.numbers):
+            epochs = {number.claim.epoch for number in run.numbers}
+            key = repr((evidence.protocols[run.system].program, sorted(epochs)))
+            programs.setdefault(key, []).append(run)
     return [
-        replace(sample[0], numbers=_means(sample), curve=None, explanation=None, count=len(sample))
+        replace(
+            sample[0],
+            numbers=_means(sample),
+            curve=None,
+            explanation=None,
+            count=len(sample),
+            astray=(),
+        )
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
     ]
@@ -283,14 +323,16 @@ def _varied(
     That may be all published runs of the protocol, or the runs of another series.
     """
     for number in run.numbers:
-        metric, protocol = number.claim.metric, evidence.protocols[run.system]
+        claim, program = number.claim, evidence.protocols[run.system].program
         rows = [
             line
             for line in lines
-            if (line.family, line.row.metric) == ("final", metric)
-            if evidence.protocols[line.row.system] == protocol
+            if line.family in ("final", "last")
+            if (line.row.metric, line.row.best, line.row.epoch)
+            == (claim.metric, claim.best, claim.epoch)
+            if evidence.protocols[line.row.system].program == program
         ]
-        values = pd.Series([line.row.number for line in rows])
+        values = pd.Series([line.row.number for line in rows if not line.row.runs])
         sources = [(f"{len(values)} published runs", values.std(), len(values))]
         sources += [
             (f"runs of {label}", finding.measured.deviation, finding.measured.n)
@@ -299,10 +341,15 @@ def _varied(
             for label, finding in line.findings.items()
             if label != line.judge and finding.judgement and finding.measured
         ]
+        sources += [
+            (f"{line.row.runs} published runs", line.row.deviation[0], line.row.runs)
+            for line in rows
+            if line.row.system == run.system and line.row.runs
+        ]
         for name, deviation, n in sources:
             times = times_as_varied(deviation, n, number)
             if times and number.verdict == DIFFERS:
-                return name, metric, times
+                return name, claim.name, times
     return None
 
 
@@ -311,7 +358,7 @@ def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
     means = []
     for first in runs[0].numbers:
         numbers = [number.claim for run in runs for number in run.numbers]
-        claims = [claim for claim in numbers if claim.metric == first.claim.metric]
+        claims = [claim for claim in numbers if claim.name == first.claim.name]
         if len(claims) == len(runs) and not first.claim.bound:
             values = [claim.value for claim in claims]
             mean = replace(
@@ -320,17 +367,26 @@ def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
                 margin=fmean(claim.margin for claim in claims),
                 rounding=max(claim.rounding for claim in claims),
                 at_chance=any(claim.at_chance for claim in claims),
+                printed="",
             )
             means.append(judge_sample(mean, values, first))
     return tuple(adjusted(means))
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
-    """Judge `row` by those of `runs` that share its workload, batch and replicas.
+    """Judge `row` by those of `runs` that share its workload, batch and replicas, unless it has a flaw.
 
     Losses and accuracies under the same protocol are judged by `prediction.judge`, counts by equality. A
     number that depends on the hardware, or has another protocol or other data, is not comparable.
     """
+    finding = _compared(row, evidence, runs, epochs)
+    if not row.flaws:
+        return finding
+    flaws = tuple(("flaw", text) for text in row.flaws)
+    return replace(finding, verdict=FLAWED, reasons=flaws, judgement=None)
+
+
+def _compared(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
     quantity = QUANTITIES.get(row.metric)
     protocol = evidence.protocols.get(row.system)
     if quantity is None or protocol is None or (row.epoch is None and quantity.needs_epoch):
@@ -353,7 +409,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         return Finding(verdict, (reason,), summarized(summary, *shown), caveats, used)
     spread, committed = evidence.spreads.get(protocol.workload), NO_RUNS
     if spread and spread.fits(cell.epochs):
-        committed = spread.values(row.metric, cell.epoch_of(row))
+        committed = spread.values(row.metric, cell.epoch_of(row), row.best)
     judgement = judge(_claim(row, cell, evidence), values, committed)
     judgement = with_margin(judgement, _guessed(row.metric, cell), evidence.margins[row.metric])
     measured = Measured(float(values.mean()), 4, len(values), deviation=float(values.std()))
@@ -361,6 +417,9 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         return Finding(NOT_COMPARABLE, (judgement.why,), measured, caveats, used)
     caveats += (judgement.why,) if judgement.why else ()
     caveats += (("outliers", judgement.outliers),) if judgement.outliers else ()
+    deviation, digit = row.deviation
+    if row.runs and (times := times_as_varied(deviation, row.runs, judgement, digit, either=True)):
+        caveats += (("their_spread", row.runs, times),)
     return Finding(judgement.verdict, (), within(measured, judgement), caveats, used, judgement)
 
 
@@ -398,13 +457,13 @@ def _claim(row: Row, cell: Counterpart, evidence: Evidence) -> Claim:
     several = (cell.runs["task"] == "multi-label").all()
     of_numbers = not math.isnan(cell.runs[f"{split}_variance"].max())
     score = f"{split}_{'r2' if of_numbers else 'f1' if several else 'accuracy'}"
-    reached = float(cell.at(row)[score].mean())
+    reached = float(cell.outcome(row, score).mean())
     if row.metric == score:
         reached = min(reached, row.number)
     chance = _guessed(score, cell)
     at_chance = reached <= chance + evidence.margins[score].of(1 - chance, 1 - chance)
-    identity = row.metric, cell.epoch_of(row), row.rounding, row.bound
-    return Claim(row.number, 0.0, *identity, at_chance)
+    identity = row.metric, cell.epoch_of(row), row.rounding, row.limit
+    return Claim(row.number, 0.0, *identity, at_chance, row.best, row.runs or 1, row.printed)
 
 
 def _guessed(metric: str, cell: Counterpart) -> float:
@@ -449,7 +508,8 @@ def _judge_count(row: Row, summary: Estimate) -> tuple[str, Reason]:
     if row.metric.startswith("target_"):
         if abs(difference) < 1e-9:
             return HOLDS, ("target",)
-        return NOT_COMPARABLE, ("other_target", summary.median, row.value)
-    if difference == 0:
+        return NOT_COMPARABLE, ("other_target", summary.median, row.printed)
+    if difference == 0 and row.bound != ABOUT:
         return HOLDS, ("equal",)
-    return DIFFERS, ("count", round(difference))
+    near = row.bound == ABOUT and abs(difference) <= row.rounding
+    return CONSISTENT if near else DIFFERS, ("count", round(difference))

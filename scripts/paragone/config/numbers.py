@@ -1,8 +1,10 @@
 """The numbers of a paper: the rows of numbers.csv, and what paper.yaml says of their systems."""
 
 import csv
+import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,14 +18,18 @@ from paragone.config.schema import Closed, Count, Text, WorkloadBlock
 from paragone.tasks import METRICS
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
-LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
-_BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
+LOWER, UPPER, ABOUT = "lower", "upper", "about"  # kinds of stated bounds
+_BOUNDS = {"": "", LOWER: "over ", UPPER: "under ", ABOUT: "about "}
+_OPPOSITE = {LOWER: UPPER, UPPER: LOWER}
+_BEST = "best"  # in the place of an epoch
+_PERCENT = ("%", "percent")
+_FRACTIONS = ("accuracy", "_f1", "_r2")  # ends of metrics that may be printed in percent
 _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 # What is measured of a run beside the metrics of its task: `analysis.cells` has how.
 OF_RUNS = ("training_time", "step_time", "epoch_time", "throughput", "parameters")
 _ERROR_RATE = re.compile(r"(top[-_ ]?1[-_ ]?|misclassification[-_ ]?)?(err|error)([-_ ]?rate)?")
-_WHOLE = ("epoch", "decimals", "global_batch", "per_replica_batch")
+_WHOLE = ("epoch", "runs", "decimals", "global_batch", "per_replica_batch")
 
 
 class Row(
@@ -31,11 +37,12 @@ class Row(
 ):
     """One published number, a row of numbers.csv, and what the source says of it.
 
-    `quantity`: a metric, of one `split` where it is an outcome. `value` is as printed, with so many
-    `decimals`. `bound` is `LOWER` or `UPPER` where the source states a bound. The number holds after `epoch`,
-    which is the end of the run where it is `final`. The batch of a step is stated over all replicas or per
-    replica, or not at all. `condition` and `note` are prose for readers. A row that is no number raises
-    `ValueError`.
+    `quantity`: a metric, of one `split` where it is an outcome. `value` is as printed in its `unit`, with so
+    many `decimals`, as is the standard deviation `spread` of the `runs` whose mean it is. `bound` is `LOWER`,
+    `UPPER` or `ABOUT` where the source says so. The number holds after `epoch`, which is the end of the run
+    where it is `final`. The batch of a step is stated over all replicas or per replica, or not at all.
+    `condition` and `note` are prose for readers. No columns are `best`, of the epochs up to this one, and
+    `flaws`, for which the number counts in no verdict. A row that is no number raises `ValueError`.
     """
 
     experiment: str = ""
@@ -48,20 +55,31 @@ class Row(
     global_batch: Count | None = None
     per_replica_batch: Count | None = None
     value: str
-    bound: Literal["", "lower", "upper"] = ""
+    spread: str = ""
+    runs: Annotated[int, Meta(ge=2)] | None = None
+    bound: Literal["", "lower", "upper", "about"] = ""
     decimals: Annotated[int, Meta(ge=0, le=30)] = 0
     unit: str = ""
     condition: str = ""
     note: str = ""
+    best: bool = False
+    flaws: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (value := _NUMBER.fullmatch(self.value)):
             raise ValueError(f"value {self.value!r} is no number such as 0.8848")
         if len(value[1] or "") > self.decimals:
             raise ValueError(f"value {self.value} has more than {self.decimals} decimals")
+        is_number = _NUMBER.fullmatch(self.spread) and float(self.spread) >= 0
+        if self.spread and not (is_number and self.runs):
+            raise ValueError(
+                f"spread {self.spread!r} is no standard deviation, as 0.0012, of so many `runs`, 2 or more"
+            )
+        if self.is_error and self.unit not in ("fraction", *_PERCENT):
+            raise ValueError(f"unit {self.unit!r} of an error rate is neither % nor fraction")
         if self.metric.endswith(("accuracy", "_f1")) and not 0 <= self.number <= 1:
             raise ValueError(
-                f"value of {self.metric}, {self.value}, is no fraction; write 0.884 for 88.4 %"
+                f"value of {self.quantity}, {self.value}, is no fraction; write % as the unit of percent"
             )
         if self.metric.endswith("_time") and self.unit not in _SECONDS:
             raise ValueError(
@@ -69,19 +87,53 @@ class Row(
             )
 
     @property
+    def is_error(self) -> bool:
+        """Return whether it is printed as an error rate, which is 1 - accuracy."""
+        return bool(self.split and _ERROR_RATE.fullmatch(self.quantity.lower()))
+
+    @property
     def metric(self) -> str:
-        """The quantity with its split, as `test_accuracy`."""
-        return f"{self.split}_{self.quantity}" if self.split else self.quantity
+        """The quantity with its split, as `test_accuracy`, which an error rate is turned into."""
+        name = "accuracy" if self.is_error else self.quantity
+        return f"{self.split}_{name}" if self.split else name
+
+    @property
+    def _places(self) -> int:
+        """By how many places the point is moved: a fraction may be printed in percent."""
+        return 2 if self.unit in _PERCENT and self.metric.endswith(_FRACTIONS) else 0
 
     @property
     def rounding(self) -> float:
-        """Half a unit of the last printed digit: the published outcome is that near to `number`."""
-        return 0.5 * 10.0**-self.decimals
+        """What the published outcome is that near to `number`: half a unit of the last printed digit.
+
+        It is a whole unit where the source says "about"; of such a count the zeros at its end are no digits.
+        """
+        if self.bound != ABOUT:
+            return 0.5 * 10.0 ** -(self.decimals + self._places)
+        zeros = (
+            len(self.value) - len(self.value.rstrip("0")) if self.quantity == "parameters" else 0
+        )
+        return 10.0 ** (zeros - self.decimals - self._places)
 
     @property
     def number(self) -> float:
-        """The value as a number."""
-        return float(self.value)
+        """The value as a number: of an error rate the accuracy, of percent the fraction."""
+        value = Decimal(self.value).scaleb(-self._places)
+        return float(1 - value if self.is_error else value)
+
+    @property
+    def deviation(self) -> tuple[float, float]:
+        """The standard deviation, in the unit of `number`, and half a unit of its last printed digit."""
+        if not self.spread:
+            return math.nan, math.nan
+        digits = len(self.spread.partition(".")[2]) + self._places
+        return float(Decimal(self.spread).scaleb(-self._places)), 0.5 * 10.0**-digits
+
+    @property
+    def limit(self) -> str:
+        """The bound that is stated of `number`: `LOWER`, `UPPER` or none."""
+        stated = self.bound if self.bound in _OPPOSITE else ""
+        return _OPPOSITE[stated] if stated and self.is_error else stated
 
     @property
     def seconds(self) -> float:
@@ -96,8 +148,11 @@ class Row(
     @property
     def printed(self) -> str:
         """Value and unit, as the source states them."""
-        unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
-        return f"{_BOUNDS[self.bound]}{self.number:.{self.decimals}f}{unit}"
+        value = f"{_BOUNDS[self.bound]}{float(self.value):.{self.decimals}f}"
+        spread = f" ± {self.spread}" if self.spread else ""
+        unit = "" if self.unit in ("", "fraction", "count") else f" {self.unit}"
+        runs = f" (mean of {self.runs} runs)" if self.runs else ""
+        return f"{value}{spread}{unit}{' error' * self.is_error}{runs}"
 
 
 class System(Closed, kw_only=True):
@@ -112,6 +167,9 @@ class System(Closed, kw_only=True):
     input_shape: of an example, such as 224 x 224 x 3
     second_workload: another workload, which explains numbers that differ from those of the
         first
+    hardware: what it ran on, as the source says
+    version: framework and version, such as Keras 2.1.5
+    date: when it ran or was published, such as 2018-03
     device: of a product of matrices (m, k) @ (k, n)
     precision: precision of the operands of a product
     m: rows of its first matrix
@@ -127,6 +185,9 @@ class System(Closed, kw_only=True):
     training_time: Literal["", "whole run", "fit call"] = ""
     input_shape: str = ""
     second_workload: str = ""
+    hardware: str = ""
+    version: str = ""
+    date: str = ""
     device: Literal["", "cpu", "gpu", "tpu"] = ""
     precision: str = ""
     m: Count | None = None
@@ -135,9 +196,16 @@ class System(Closed, kw_only=True):
 
 
 class Protocol(System, kw_only=True):
-    """A system's conditions with the workload that its numbers are of, empty if they are of none."""
+    """A system's conditions with the workload that its numbers are of and its `epochs`; empty if they are of
+    none."""
 
     workload: str = ""
+    epochs: Count | None = None
+
+    @property
+    def program(self) -> "Protocol":
+        """What was trained, wherever and whenever: published runs of one program are a sample."""
+        return replace(self, hardware="", version="", date="")
 
     def batch_of(self, row: Row) -> int | None:
         """Examples per step over all replicas of a published row; None where it is not stated."""
@@ -146,15 +214,42 @@ class Protocol(System, kw_only=True):
         return row.global_batch if row.global_batch is not None else self.global_batch
 
 
+class Flaw(Closed, kw_only=True):
+    """An error of some rows, which are shown and count in no verdict
+
+    text: what is wrong
+    metric: of these rows, such as train_loss
+    epochs: of these rows
+    system: of these rows
+    """
+
+    text: Text
+    metric: str = ""
+    epochs: list[Count] = field(default_factory=list)
+    system: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.metric or self.epochs or self.system):
+            raise ValueError("names no rows; add metric, epochs or system, or write the text alone")
+
+    def added(self, row: Row) -> Row:
+        """The row, with this flaw if it is one of those named."""
+        named = self.metric in ("", row.metric, row.quantity) and self.system in ("", row.system)
+        if named and (not self.epochs or row.epoch in self.epochs):
+            return replace(row, flaws=(*row.flaws, self.text))
+        return row
+
+
 class Numbers(Closed):
     """What the numbers of an experiment, as numbers.csv names it, are compared by
 
     systems: which system used which protocol
-    flaws: known errors and gaps of the source; comparison tables repeat them
+    flaws: known errors and gaps of the source, which comparison tables repeat: texts, or mappings
+        that name rows
     """
 
     systems: dict[str, System] = field(default_factory=dict)
-    flaws: list[Text] = field(default_factory=list)
+    flaws: list[Text | Flaw] = field(default_factory=list)
 
 
 class Published(Struct, frozen=True):
@@ -173,7 +268,7 @@ def read_numbers(
 
     Raises `UserError` that names file, line and key.
     """
-    published = {name: Published([], {}, block.flaws) for name, block in numbers.items()}
+    published = {name: Published([], {}, []) for name in numbers}
     for where, cells in _lines(folder / NUMBERS):
         row = _row(cells, where, workloads)
         if row.experiment not in published:
@@ -182,8 +277,18 @@ def read_numbers(
             )
         entry, systems = published[row.experiment], numbers[row.experiment].systems
         entry.rows.append(row)
-        if systems:
-            _add_protocol(entry.protocols, systems, row, where)
+        if not systems:
+            continue
+        if row.system not in systems:
+            raise UserError(
+                f"{where}: system {row.system!r} is not among `systems` of {FILE}; add it there"
+            )
+        epochs = workloads[row.workload].epochs if row.workload else None
+        protocol = Protocol(**asdict(systems[row.system]), workload=row.workload, epochs=epochs)
+        if entry.protocols.setdefault(row.system, protocol) != protocol:
+            raise UserError(
+                f"{where}: {row.system!r} has another workload in a row above; give the system another name"
+            )
     for name, entry in published.items():
         where = f"{folder / FILE}: numbers.{name}"
         if not entry.rows:
@@ -195,6 +300,12 @@ def read_numbers(
                 raise UserError(
                     f"{where}.systems.{system}.second_workload: {second!r} is none of {', '.join(workloads)}"
                 )
+        for at, flaw in enumerate(numbers[name].flaws):
+            entry.flaws.append(flaw.text if isinstance(flaw, Flaw) else flaw)
+            rows = [flaw.added(row) if isinstance(flaw, Flaw) else row for row in entry.rows]
+            if isinstance(flaw, Flaw) and rows == entry.rows:
+                raise UserError(f"{where}.flaws.{at}: {NUMBERS} has no such row; correct it")
+            entry.rows[:] = rows
     return published
 
 
@@ -206,20 +317,6 @@ def numbers_of(published: Mapping[str, Any], experiment: str, where: str) -> Any
             "name the folder of another paper in `papers`"
         )
     return published[experiment]
-
-
-def _add_protocol(
-    protocols: dict[str, Protocol], systems: dict[str, System], row: Row, where: str
-) -> None:
-    if row.system not in systems:
-        raise UserError(
-            f"{where}: system {row.system!r} is not among `systems` of {FILE}; add it there"
-        )
-    protocol = Protocol(**asdict(systems[row.system]), workload=row.workload)
-    if protocols.setdefault(row.system, protocol) != protocol:
-        raise UserError(
-            f"{where}: {row.system!r} has another workload in a row above; give the system another name"
-        )
 
 
 def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -240,7 +337,14 @@ def _lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock]) -> Row:
-    """A row from the cells of a line that are not empty; a final number is of the workload's last epoch."""
+    """A row from the cells of a line that are not empty.
+
+    A final number is of the workload's last epoch, as is the best of its epochs.
+    """
+    best = cells.get("epoch") == _BEST
+    if best:
+        cells = {**cells, "final": "yes"}
+        del cells["epoch"]
     for name in _WHOLE:
         if not cells.get(name, "0").isdecimal():
             raise UserError(f"{where}: {name} {cells[name]!r} is no whole number")
@@ -251,10 +355,14 @@ def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock])
         raise UserError(
             f"{where}: workload {row.workload!r} is none of {FILE}, which has {', '.join(workloads)}"
         )
+    if best and not (row.workload and row.split):
+        raise UserError(
+            f"{where}: epoch {_BEST} is of a metric of a workload on a split; write both, or leave it empty"
+        )
     _check_metric(row, where, workloads)
     if row.final and row.workload and row.epoch is None:
         row = replace(row, epoch=workloads[row.workload].epochs)
-    return row
+    return replace(row, best=best)
 
 
 def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> None:
@@ -273,13 +381,9 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
     if row.metric in measured or not (row.workload or row.split):
         return
     metric = row.quantity.lower()
-    if metric in metrics:
+    if metric in metrics or _ERROR_RATE.fullmatch(metric):
         raise UserError(f"{where}: metric {metric!r} has no split; write train, validation or test")
-    remedy = "leave the row out"
-    if "accuracy" in metrics and _ERROR_RATE.fullmatch(metric):
-        digits = 2 if row.unit in ("%", "percent") or row.number > 1 else 0
-        remedy = f"write accuracy {1 - row.number / 10**digits:.{row.decimals + digits}f}"
     raise UserError(
         f"{where}: metric {row.quantity!r} is none of {', '.join(metrics)}, of a split, and "
-        f"{', '.join(OF_RUNS)}, of none; {remedy}"
+        f"{', '.join(OF_RUNS)}, of none; leave the row out"
     )

@@ -18,9 +18,8 @@ from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, not_completed, series_of
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
-from paragone.analysis.verdicts import VERDICTS, PublishedRun, still_differing
+from paragone.analysis.verdicts import FLAWED, VERDICTS, PublishedRun, still_differing
 from paragone.base.errors import UserError
-from paragone.config.numbers import LOWER
 from paragone.config.questions import WORK
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, sentences
@@ -143,8 +142,9 @@ class PublishedRow:
 
     @property
     def sentence(self) -> str:
-        """Return that a published run differs, and in what."""
-        return f"{self.name} {self.judged}. {self.differing}"
+        """Return the verdict on a published run, and in what it differs."""
+        verb = sentences.JUDGED[self.verdict][0]
+        return f"{self.name} {verb}{self.judged.removeprefix(self.verdict)}. {self.differing}"
 
 
 @dataclass(frozen=True)
@@ -380,7 +380,7 @@ def _published(experiments: list[Tables]) -> AnsweredQuestion:
         for lines in _groups(tables.comparison, ["system"]):
             system = lines["system"].iloc[0]
             is_judged = system in {run.system for run in judged}
-            if not is_judged and lines["verdict"].isin([NOT_COMPARABLE, ""]).all():
+            if not is_judged and lines["verdict"].isin([NOT_COMPARABLE, FLAWED, ""]).all():
                 names = system, NOT_COMPARABLE, NOT_COMPARABLE, tables.title, tables.name
                 rows.append(PublishedRow(*names, why=sentences.commonest(lines)))
             counts += [
@@ -395,8 +395,8 @@ def _published_row(run: PublishedRun, tables: Tables, still: bool) -> PublishedR
     """Return the row of a run; `still`: it differs if all runs are adjusted for each other, too."""
     numbers = [
         PublishedNumber(
-            number.claim.metric,
-            f"{'over ' if number.claim.bound == LOWER else ''}{number.claim.value:g}",
+            number.claim.name,
+            number.claim.printed or f"{number.claim.value:g}",
             number.claim.value,
             number.verdict,
             sentences.distance(number),
@@ -411,8 +411,9 @@ def _published_row(run: PublishedRun, tables: Tables, still: bool) -> PublishedR
     if run.explanation is not None:
         workload, verdict = run.explanation
         judged += f"; {sentences.JUDGED[verdict][0]} as {workload}"
+    system = run.system if run.count == 1 else f"{run.count} published runs as a sample"
     return PublishedRow(
-        run.system if run.count == 1 else f"{run.count} published runs as a sample",
+        f"{system}, {sentences.reason(('log_ends', *run.ends))}" if run.ends else system,
         run.verdict,
         judged,
         tables.title,

@@ -21,6 +21,7 @@ from paragone.reporting import style
 BAR_COLUMNS = ["panel", "series", "backend", "x", "kind", "value", "low", "high", "n", "runs"]
 BAR_COLUMNS += ["words"]
 STAR = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5}  # of published values
+HOLLOW = {"markerfacecolor": "none"}  # those that count in no verdict
 
 _LABEL, _WORDS = 23, 34  # characters per line that leave room for the rest in a single column
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "bottom", "size": 6}

@@ -22,7 +22,7 @@ from paragone.reporting.page import Figure, PageJob, Results, Section, Table
 from paragone.reporting.style import OWN, use_fonts_for
 
 ROWS = 12  # of a table at most; the page has all
-_OF_PUBLISHED = ["metric", "condition", "system", "published", "measured", "verdict"]
+_OF_PUBLISHED = ["metric", "epoch", "condition", "system", "published", "measured", "verdict"]
 
 
 def write(job: PageJob) -> None:
@@ -154,7 +154,8 @@ def _cells(table: Table) -> pd.DataFrame:
         lines = zip(cells["condition"], cells["system"], strict=True)
         cells["condition"] = [text.removeprefix(f"{system}, ") for text, system in lines]
         able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])
-        cells = cells.loc[able if able.any() else able.index, _OF_PUBLISHED]
+        columns = [name for name in _OF_PUBLISHED if name in cells]
+        cells = cells.loc[able if able.any() else able.index, columns]
     if "effect" in cells:  # a verdict names the better one of its row
         winners = cells["verdict"].str.partition(" is ")[0]
         for side in ("first", "second"):

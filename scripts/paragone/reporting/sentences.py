@@ -6,7 +6,7 @@ a sentence back.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise as neighbors
 from typing import Any
 
@@ -67,6 +67,8 @@ REASONS = {
     "model": "{} {}, published {}",
     "replicas": "{} x batch {} per replica, published {} x {}",
     "edition": "edition {}",
+    "flaw": "{}",
+    "log_ends": "after {} of {} epochs, where the log ends",
     "epochs": "only {} of the published {} epochs were run",
     "hardware": "other hardware",
     "hardware_training_time": "other hardware; measured with compilation and evaluation, a whole run also "
@@ -84,12 +86,14 @@ REASONS = {
     "few_runs": "no committed spread of this protocol: an interval takes {} runs",
     "other_program": "the runs here are of another program than the committed ones, and judge alone",
     "outliers": "interval without the outliers, seed {}",
+    "their_spread": "the {} published runs vary {:.2g} times as much as ours",
     "target": "the runs had the published target",
     "other_target": "the runs had the target {:g}, published {}",
     "equal": "equal",
     "count": "by {:+,}",
     # Which value was measured.
     "at_epoch": " at epoch {}",
+    "best_of": ", best of {} epochs",
     "extrapolated": ", extrapolated",
 }
 
@@ -319,6 +323,8 @@ def noun(metric: str) -> str:
     """Return the name of a published metric as text."""
     if metric == "parameters":
         return "number of parameters"
+    if metric.startswith("best_"):
+        return f"best {noun(metric.removeprefix('best_'))}"
     split, _, name = metric.partition("_")
     if name in METRICS:
         metric = f"{split} {METRICS[name].label}"
@@ -335,7 +341,7 @@ def distance(number: prediction.Judgement) -> str:
             prediction.DIFFERS: "falls short of",
             prediction.CONSISTENT: "may be on either side of",
         }
-        return f"one more run {relation[number.verdict]} the bound"
+        return f"{_another(number)} {relation[number.verdict]} the bound"
     apart = f"{abs(number.difference):.2g} {'above' if number.difference > 0 else 'below'}"
     margin = f"the margin of {number.claim.margin:.2g}"
     inside = number.low <= number.claim.value <= number.high
@@ -353,14 +359,37 @@ def distance(number: prediction.Judgement) -> str:
     return f"{apart}{equal}, {p}; {noticed}"
 
 
+def _another(number: prediction.Judgement) -> str:
+    """Return what a published number is compared with: another run, or mean of so many."""
+    runs = number.claim.runs
+    return "one more run" if runs == 1 else f"the mean of {runs} more runs"
+
+
+def _at_epochs(numbers: Iterable[tuple[str, int]]) -> str:
+    """Return metrics and their epochs as a list in words: "training loss of epochs 1 and 3 to 5"."""
+    by_metric: dict[str, list[int]] = {}
+    for metric, epoch in sorted(numbers, key=lambda pair: pair[1]):
+        by_metric.setdefault(metric, []).append(epoch)
+    texts = []
+    for metric, epochs in by_metric.items():
+        firsts = [epoch for epoch in epochs if epoch - 1 not in epochs]
+        lasts = [epoch for epoch in epochs if epoch + 1 not in epochs]
+        spans = zip(firsts, lasts, strict=True)
+        names = [f"{low}{f' to {high}' * (low < high)}" for low, high in spans]
+        texts.append(f"{noun(metric)} of epoch{'s' * (len(epochs) > 1)} {joined(names)}")
+    return "; ".join(texts)
+
+
 def of_curve(run: PublishedRun) -> str:
     """Return how the epochs of a published run lie together; empty where that is not known."""
     if (curve := run.curve) is None:
         return ""
+    inside = f"{curve.many - len(curve.outside)} of {curve.many} published outcomes"
+    outside = f" Not there: {_at_epochs(curve.outside)}." if curve.outside else ""
     return (
-        f"{run.system}: {curve.inside} of {curve.inside_of} published outcomes are where one more of the "
-        f"{curve.as_few_of - 1} committed runs would be: {curve.verdict}. So few or fewer are there for "
-        f"{curve.as_few} of {curve.as_few_of} runs, the published one included."
+        f"{run.system}: {inside} are where one more of the {curve.as_few_of - 1} committed runs would be: "
+        f"{curve.verdict}. So few or fewer are there for {curve.as_few} of {curve.as_few_of} runs, the "
+        f"published one included.{outside}"
     )
 
 
@@ -408,22 +437,33 @@ def not_compared(runs: Sequence[PublishedRun], seconds: float) -> str:
 
 
 def differing(run: PublishedRun) -> str:
-    """Return which numbers of a published run differ, and to which side; empty if none does."""
+    """Return which numbers of a published run differ, and to which side, and which of its other epochs do;
+    empty if none does."""
     sides: dict[str, list[str]] = {}
     for number in sorted(run.numbers, key=lambda number: number.difference > 0):
         if number.verdict == prediction.DIFFERS:
             side = "above" if number.difference > 0 else "below"
-            sides.setdefault(side, []).append(noun(number.claim.metric))
+            sides.setdefault(side, []).append(noun(number.claim.name))
     parts = [
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} {side}"
         for side, names in sides.items()
     ]
-    text = f"Published {joined(parts)} what another run of this program gives." if parts else ""
+    again = {_another(number).replace("one more", "another") for number in run.numbers}
+    gives = f"what {joined(sorted(again))} of this program gives"
+    text = f"Published {joined(parts)} {gives}." if parts else ""
     if run.varied:
         names, metric, times = run.varied
         wide = f"{times:.1f} times as much as ours in {noun(metric)}"
         text += f" The {names} vary {wide}, so that a replicate may differ."
-    return text
+    if run.astray:
+        epochs = _at_epochs((number.claim.name, number.claim.epoch) for number in run.astray)
+        far = min(run.astray, key=lambda number: number.alone)
+        text += (
+            f" Other published numbers lie outside of what our runs give: {epochs}. The farthest is "
+            f"{far.claim.printed}, {_at_epochs([(far.claim.name, far.claim.epoch)])}, where ours is "
+            f"{far.center:.4g}."
+        )
+    return text.lstrip()
 
 
 def differing_counts(rows: pd.DataFrame) -> list[str]:

@@ -19,6 +19,7 @@ from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
 CONDITIONS = "What differs from the published conditions: table of published and measured."
+OF_SOURCE = ["published", "best", "flawed"]  # kinds of points
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
 COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
@@ -26,20 +27,23 @@ COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per epoch, metric and curve: `value`, its interval, `n` and the names of the `runs`.
 
-    `kind` is median (over completed runs), stopped (a run that was not completed) or published. `metric` is
-    the training loss and the quality of the task in the test, in the workload's `unit`; also the test loss,
-    if the sources print it by epoch; loss and quality of a validation split.
+    `kind` is median (over completed runs), stopped (a run that was not completed) or one of `OF_SOURCE`.
+    `metric` is the training loss and the quality of the task in the test, in the workload's `unit`; also each
+    that the source prints, and loss and quality of a validation split.
     """
     protocols = inputs.numbers.protocols
+    printed = [row.metric for row in inputs.numbers.rows if row.is_outcome and row.epoch]
     drawn = {
-        series.workload: ["train_loss", *map("test_{}".format, series.runs["quality"].dropna())]
+        series.workload: [
+            "train_loss",
+            *map("test_{}".format, series.runs["quality"].dropna()),
+            *(metric for metric in printed if metric in inputs.epochs),
+        ]
         for series in inputs.series
     }
     by_epoch = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
     published = [(row, protocols[row.system].workload) for row in by_epoch]
     published = [(row, workload) for row, workload in published if workload in drawn]
-    if len({row.epoch for row, _ in published if row.metric == "test_loss"}) > 1:
-        drawn = {name: ["train_loss", "test_loss", *metrics[1:]] for name, metrics in drawn.items()}
     validated = (series for series in inputs.series if series.runs["validation_examples"].any())
     for name in {series.workload for series in validated}:
         of_test = [metric.replace("test_", "validation_") for metric in drawn[name][1:]]
@@ -52,7 +56,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     ]
     rows += [
         {"workload": workload, "series": row.system, "metric": row.metric, "epoch": row.epoch}
-        | {"value": row.number, "runs": row.printed, "kind": "published"}
+        | {"value": row.number, "runs": row.printed}
+        | {"kind": "flawed" if row.flaws else "best" if row.best else "published"}
         for row, workload in published
         if row.metric in drawn[workload]
     ]
@@ -87,7 +92,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         points["metric"].unique(),
         key=lambda name: (not name.endswith("loss"), name != "train_loss"),
     )
-    last = points.loc[points["kind"] != "published", "epoch"].max()
+    of_source = points["kind"].isin(OF_SOURCE)
+    last = points.loc[~of_source, "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
     remark = footnotes.repeats([len(curve.measured) for curve in series])
     states = {curve.label: "; ".join(grouping.not_completed(curve.runs)) for curve in series}
@@ -96,7 +102,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     remarks = [remark]
     if unproven := [shown.label for shown in series if (shown.runs["parity"] != "passed").any()]:
         remarks.append(f"Parity failed or not checked: {', '.join(unproven)}.")
-    if (points["kind"] == "published").any():
+    if of_source.any():
         remarks.append(CONDITIONS)
     handles, height = _handles(series, points, styles, last), 1.2 * len(metrics) + 0.2
     frame = style.Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
@@ -106,7 +112,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for axes, workload in zip(row, workloads, strict=True):
             here = of_metric[of_metric["workload"] == workload]
             _draw_measured(axes, here, styles)
-            _draw_published(axes, here[here["kind"] == "published"], last)
+            _draw_published(axes, here[here["kind"].isin(OF_SOURCE)], last)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
             axes.label_outer()
     for axes, workload in zip(grid[0], workloads, strict=True):
@@ -161,8 +167,11 @@ def _handles(
         )
     if points["low"].notna().any():
         handles.append(marks.legend_band())
-    if ((points["kind"] == "published") & (points["epoch"] <= last)).any():
+    drawn = points.loc[points["epoch"] <= last, "kind"].to_numpy()
+    if "published" in drawn:
         handles.append(marks.legend_mark("published", **marks.STAR))
+    if "flawed" in drawn:
+        handles.append(marks.legend_mark("published, flawed", **marks.STAR, **marks.HOLLOW))
     return handles
 
 
@@ -193,15 +202,17 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
 
 
 def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
-    for _, points in rows.groupby("series", sort=False):
+    for (_, kind), points in rows.groupby(["series", "kind"], sort=False):
         inside = points[points["epoch"] <= last]
-        if len(inside):
-            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **marks.STAR}
+        if len(inside) and kind != "best":
+            mark = marks.STAR | (marks.HOLLOW if kind == "flawed" else {})
+            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **mark}
             axes.plot(inside["epoch"].astype(float), inside["value"], **look)
             printed = inside.drop(columns=["runs", "n"])
             marks.explain(axes, inside["epoch"], inside["value"], printed, "value", "published")
         else:
-            # The published epoch lies beyond the measured ones: a level, not a point.
+            # The published epoch lies beyond the measured ones, or is not known: a level, not a point.
             row = points.iloc[-1]
-            wording = f"published: {row['runs']} after epoch {row['epoch']}"
+            epoch = "in the best epoch" if kind == "best" else f"after epoch {row['epoch']}"
+            wording = f"{kind if kind == 'flawed' else 'published'}: {row['runs']} {epoch}"
             marks.draw_level(axes, row["value"], wording, color=style.PUBLISHED, linestyle="--")

@@ -20,7 +20,7 @@ from paragone.analysis.verdicts import Evidence, Finding, Measured, PublishedRun
 from paragone.base import plugins
 from paragone.base.atomic_files import write_json, write_text
 from paragone.base.errors import UserError
-from paragone.config.numbers import SPREAD, Protocol, Row
+from paragone.config.numbers import SPREAD, Protocol, Published, Row
 from paragone.reporting import footnotes, sentences
 from paragone.reporting.inputs import Inputs
 
@@ -80,11 +80,11 @@ def save(table: TextTable, paths: Iterable[Path]) -> None:
 NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high", "margin", "p"]
 
 OUTCOMES_JUDGED = (
-    "A published run is judged by its final numbers; other epochs have no verdict. Measured: mean of the n "
-    "runs here [where one more run would be, by these and the committed runs, at 5 % over the count of the "
-    "run's numbers]. Differs: the number is outside. Holds: it is inside, and two one-sided tests at 5 % "
-    "show that it is within the margin. Consistent: they do not. Inconclusive: our runs vary so much that "
-    "they could not show it of any number."
+    "A published run is judged by its final numbers, or the last ones of a log that breaks off; other epochs "
+    "have no verdict. Measured: mean of the n runs here [where one more run would be, by these and the "
+    "committed runs, at 5 % over the count of the run's numbers]. Differs: the number is outside. Holds: it "
+    "is inside, and two one-sided tests at 5 % show that it is within the margin. Consistent: they do not. "
+    "Inconclusive: our runs vary so much that they could not show it of any number."
 )
 PRODUCTS = (
     f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices synchronized at both "
@@ -109,13 +109,24 @@ def comparison(inputs: Inputs) -> TextTable:
     lines += [_mean_line(run, number) for run in compared.samples for number in run.numbers]
     curves = filter(None, map(sentences.of_curve, compared.runs))
     remarks = footnotes.of_table(inputs.runs, OUTCOMES_JUDGED, *curves)
-    table = _table(lines, inputs.title, [*remarks, *numbers.flaws])
+    table = _table(lines, inputs.title, [*remarks, *_of_source(numbers)])
     return replace(table, published_runs=[*compared.runs, *compared.samples])
+
+
+def _of_source(numbers: Published) -> list[str]:
+    """Return on what systems ran, by which version and when, as far as the source says, and its flaws."""
+    systems: dict[str, list[str]] = {}
+    for name, protocol in numbers.protocols.items():
+        about = filter(None, (protocol.hardware, protocol.version, protocol.date))
+        systems.setdefault(", ".join(about), []).append(name)
+    texts = [f"{sentences.joined(names)}: {about}." for about, names in systems.items() if about]
+    return [*texts, *numbers.flaws]
 
 
 def _claimed(row: Row) -> dict[str, Any]:
     return {
         "metric": row.metric,
+        "epoch": "best" if row.best else str(row.epoch or ""),
         "condition": row.condition,
         "system": row.system,
         "published": row.printed,
@@ -137,7 +148,8 @@ def _line(
     """
     label, finding = judged or verdicts.overall(findings)
     decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
-    line = {name: claimed[name] for name in ("metric", "condition", "system", "published")}
+    names = ("metric", "epoch", "condition", "system", "published")
+    line = {name: claimed.get(name, "") for name in names}
     line |= {label: sentences.measured(side) for label, side in findings.items()}
     line |= {
         "verdict": "" if family == "curve" and finding.judgement else finding.verdict,
@@ -158,6 +170,7 @@ def _line(
 def _mean_line(run: PublishedRun, number: Judgement) -> dict[str, Any]:
     claimed = {
         "metric": number.claim.metric,
+        "epoch": "best" if number.claim.best else str(number.claim.epoch),
         "condition": f"mean of {run.count} published runs of one program",
         "system": run.system,
         "published": f"{number.claim.value:.4f}",
@@ -186,6 +199,8 @@ def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> TextT
     if not lines:
         raise UserError("published: missing; name the experiment whose published rows are shown")
     rows = pd.DataFrame(lines)
+    if not rows["epoch"].any():
+        del rows["epoch"]
     cells = rows.drop(columns=[*NUMBERS, "runs"], errors="ignore").fillna("-")
     title = f"{title}: published and measured"
     return TextTable(rows, title, remarks, cells, cells["verdict"], rows["runs"])
@@ -205,7 +220,7 @@ def matmul_comparison(inputs: Inputs) -> TextTable:
             )
         findings = {label: _product_finding(protocol, part) for label, part in series}
         lines.append(_line(_claimed(row), findings))
-    remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.numbers.flaws]
+    remarks = [*footnotes.where(inputs.products), PRODUCTS, *_of_source(inputs.numbers)]
     return _table(lines, inputs.title, remarks)
 
 
@@ -241,7 +256,7 @@ def accelerator_reference(inputs: Inputs) -> TextTable:
     at = max((n for n, metric in enumerate(metrics, 1) if metric == "peak_throughput"), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
     lines[at:at] = [_peak_line(peak) for _, peak in measured.iterrows()]
-    remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.numbers.flaws]
+    remarks = [*footnotes.where(inputs.products), PEAKS, *_of_source(inputs.numbers)]
     return _table(lines, inputs.title, remarks)
 
 
