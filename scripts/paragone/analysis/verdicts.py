@@ -463,7 +463,8 @@ def _claim(row: Row, cell: Counterpart, evidence: Evidence) -> Claim:
     chance = _guessed(score, cell)
     at_chance = reached <= chance + evidence.margins[score].of(1 - chance, 1 - chance)
     identity = row.metric, cell.epoch_of(row), row.rounding, row.limit
-    return Claim(row.number, 0.0, *identity, at_chance, row.best, row.runs or 1, row.printed)
+    printed = row.printed.removesuffix(" nats")  # which a loss has anyway
+    return Claim(row.number, 0.0, *identity, at_chance, row.best, row.runs or 1, printed)
 
 
 def _guessed(metric: str, cell: Counterpart) -> float:
