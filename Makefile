@@ -76,7 +76,7 @@ lock: $(VENV)/uv ## Pin requirements with hashes and write conda files, from the
 	source $(BIN)/activate && bash envs/lock.sh
 
 clean: ## Delete environments and results, but not data.
-	rm -rf .venv .venv-* results .snakemake
+	rm -rf .venv .venv-* .environments results .snakemake
 
 $(VENV)/uv: envs/uv.txt
 	$(SUPPORTED)

@@ -29,6 +29,7 @@ from paragone.plan.exhibits import FIGURES, PUBLISHED, TABLES
 from paragone.plan.plan import AGAIN, RECORD, Plan
 from snakemake.cli import parse_args
 from snakemake.resources import Resources
+from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
 START = time.time()
 mend_shell()
@@ -46,7 +47,8 @@ try:
         read(Path(path))  # Snakemake takes what `read` refuses
     if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
         config.update(merged(DEFAULTS, config))
-    PLAN = Plan(config, PROJECT)
+    methods = workflow.deployment_settings.deployment_method
+    PLAN = Plan(config, PROJECT, by_conda=DeploymentMethod.CONDA in methods)
     # Snakemake has read this path as it is written in a config, or in the module's `pathvars`.
     results = with_expanded_paths(workflow.pathvars.get("results"), "pathvars.results")
 except Exception as error:
@@ -115,7 +117,7 @@ wildcard_constraints:
     dataset="(tfds/)?[a-z0-9_]+",
     experiment="|".join(PLAN.sections),
     workload="[a-z0-9-]+",
-    backend="[a-z0-9-]+",
+    backend="[a-z0-9.-]+",
     record=f"{RECORD}|{AGAIN}",
 
 

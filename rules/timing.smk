@@ -2,23 +2,6 @@
 # Contests come before the runs of their experiment. Those that an interrupted job has held are kept in undeclared files
 # beside the record.
 
-from snakemake_interface_executor_plugins.settings import DeploymentMethod
-
-CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-
-
-rule interpreter:
-    output:
-        "<results>/environments/{backend}.txt",
-    log:
-        "<results>/logs/environments/{backend}.log",
-    conda:
-        lambda wildcards: PLAN.environment(wildcards.backend)
-    message:
-        "Finding the Python of {wildcards.backend}"
-    shell:
-        "python -c 'import sys; print(sys.executable)' >{output:q} 2>{log:q}"
-
 
 rule contests:
     input:
@@ -27,7 +10,7 @@ rule contests:
         first_steps=lambda wildcards: PLAN.first_steps(*PLAN.timed[wildcards.question].variants),
         probes=lambda wildcards: PLAN.probes_of(*PLAN.timed[wildcards.question].variants),
         # Variants of several environments share a contest: each is started with the Python of its own.
-        pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
+        pythons=lambda wildcards: PLAN.pythons(*PLAN.timed[wildcards.question].variants, every=True),
         # What time left undecided is taken up again at the end of the call that finds it so.
         earlier=lambda wildcards: PLAN.earlier(wildcards.question, wildcards.record),
     output:
@@ -77,6 +60,8 @@ use rule check_parity as first_answer with:
 
 
 rule measure_products:
+    input:
+        pythons=lambda wildcards: PLAN.pythons_of(wildcards.backend),
     output:
         result="<results>/matmul/{backend}.json",
     log:

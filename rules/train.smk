@@ -7,12 +7,34 @@
 # draws. All are negative, so that what is not timed goes before: nothing delays one run of a pair and not the other.
 
 
+# One for each backend that has versions or an environment of its own; those with the same pins share it.
+rule environment:
+    output:
+        python="<results>/environments/{backend}.json",
+    log:
+        "<results>/logs/environments/{backend}.log",
+    priority: 3  # as data: probes and runs wait for it
+    conda:
+        lambda wildcards: PLAN.environment(wildcards.backend)
+    params:
+        code=PLAN.code("make_environment.py", "environments"),
+        job=lambda wildcards: document(**PLAN.environment_job(wildcards.backend)),
+        files=lambda wildcards, input, output: files_with(
+            input, output, environments=PLAN.config.pathvars.environments
+        ),
+    message:
+        "Making the environment of {wildcards.backend}"
+    shell:
+        SHOWN
+
+
 rule train:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.runs[wildcards.run]),
         weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
         first_steps=lambda wildcards: PLAN.first_steps(PLAN.runs[wildcards.run]),
         probes=lambda wildcards: PLAN.probes_of(PLAN.runs[wildcards.run]),
+        pythons=lambda wildcards: PLAN.pythons(PLAN.runs[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -51,6 +73,7 @@ rule probe:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.probed(wildcards)),
         weights=lambda wildcards: PLAN.weights(PLAN.probed(wildcards)),
+        pythons=lambda wildcards: PLAN.pythons(PLAN.probed(wildcards)),
     output:
         output="<results>/parity/{workload}/{backend}.npz",
     log:

@@ -3,7 +3,6 @@
 Contests that are complete when the program is ended are kept beside the record, and not held again.
 """
 
-import sys
 import time
 from datetime import UTC, datetime
 from importlib import import_module
@@ -14,7 +13,8 @@ from msgspec.structs import replace
 
 from paragone import data
 from paragone.base import typed_json
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import Unavailable, UserError, entry_point
+from paragone.base.interpreters import python_of
 from paragone.base.typed_json import Job, Share, read_job, write_job
 from paragone.config.engines import first_steps
 from paragone.config.run_spec import Spec
@@ -37,12 +37,12 @@ class Contests(Job, kw_only=True):
     """Contests of the variants of a question.
 
     `specs`: one per variant. `first_steps`: what probe.py expects of the variants' first steps, named after
-    what was computed. `pythons`: <backend>.txt, the path of the Python that runs it; the Python of this
-    program runs all others. `probes`: what the parity gate compares; a backend that has failed it is not
-    started. `contests`: how many are held at most, each with fresh processes and `rounds`
-    turns of `window_seconds`. `minutes`: time of all contests, if three fit; others may take twice as much.
-    `load`: the share of the machine that others may have in a turn. `earlier`: the record of a question that
-    time left undecided, whose contests count; it has as many `minutes` once more.
+    what was computed. `pythons`: see `interpreters.python_of`. `probes`: what the parity gate compares; a
+    backend that has failed it is not started. `contests`: how many are held at most, each with fresh
+    processes and `rounds` turns of `window_seconds`. `minutes`: time of all contests, if three fit; others
+    may take twice as much. `load`: the share of the machine that others may have in a turn.
+    `earlier`: the record of a question that time left undecided, whose contests count; it has as many
+    `minutes` once more.
     """
 
     question: str
@@ -209,21 +209,15 @@ def variant(job: Contests, spec: Spec, meeting: Path) -> LiveVariant:
         ),
         meeting,
     )
-    line = [python_of(job, spec), str(PROGRAM), str(path)]
+    try:
+        line = [python_of(job.pythons, spec.backend.name), str(PROGRAM), str(path)]
+    except Unavailable as error:
+        return LiveVariant(
+            Contestant(spec=spec, status="unavailable", reason=str(error)), meeting, []
+        )
     reason = refusal(job.probes, spec.backend.name)
     status = "refused" if reason else "completed"
     return LiveVariant(Contestant(spec=spec, status=status, reason=reason), meeting, line)
-
-
-def python_of(job: Contests, spec: Spec) -> str:
-    """Return the Python that runs a variant. Raises `UserError` where it is not on this host."""
-    for path in job.pythons:
-        if path.stem == spec.backend.name:
-            python = path.read_text(encoding="utf-8").strip()
-            if not Path(python).exists():
-                raise UserError(f"{path}: there is no {python} here; delete the file and run again")
-            return python
-    return sys.executable
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ by which the others reach this host, and PARAGONE_PORT: rank k listens on this p
 """
 
 import os
-import sys
 from pathlib import Path
 
 from msgspec.structs import asdict, replace
 
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import Unavailable, UserError, entry_point
+from paragone.base.interpreters import python_of
 from paragone.base.typed_json import read_job, write_job
 from paragone.machine.limits import free_cores
 from paragone.parity.compare import refusal
@@ -42,8 +42,13 @@ def main(arguments: list[str] | None = None) -> None:
         if reason := refusal(job.probes, job.spec.backend.name):
             conclude(job, [], "refused", reason)
             return
+        try:
+            python = python_of(job.pythons)
+        except Unavailable as error:
+            conclude(job, [], "unavailable", str(error))
+            return
         path = write_job(replace(job, rendezvous=meeting), meeting)
-        line = [sys.executable, str(program), str(path)]
+        line = [python, str(program), str(path)]
         how = {"nodes": job.nodes, "cores": job.threads, "affinity": cores}
         if failure := run_workers(line, job.spec, meeting, **how):
             conclude(job, processes(meeting, workers), *failure)
@@ -61,6 +66,8 @@ def conclude(job: RunJob, workers: list[Process], status: str, reason: str | Non
     dataset = data.load(job.manifest, job.data_folder, spec.workload.dataset)
     if not workers:
         entry = asdict(process_entry.at_start())
+        if job.pythons:  # the run's packages are not those of this process
+            entry["software"] = {}
         workers = [Process(**entry, rank=0, variables={}, manifest_sha256=dataset.manifest_sha256)]
     record = RunRecord(
         run=spec.name,

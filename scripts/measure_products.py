@@ -3,21 +3,28 @@
 Square products are measured in every precision asked for, the others in float32, as published.
 """
 
+import sys
+import tempfile
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
+from paragone.base.interpreters import python_of
 from paragone.base.processes import end_process, take_environment
-from paragone.base.typed_json import Count, Job, read_job, typed, write
+from paragone.base.typed_json import Count, Job, read_job, typed, write, write_job
 from paragone.config.run_spec import Backend, Operands
 from paragone.machine.process_entry import Measuring
 from paragone.microbenchmarks.products import FRAMEWORKS, case_of, measure_all
 from paragone.records.measurements import Products
+from paragone.workers import supervisor
 
 
 class Multiplication(Job, kw_only=True):
     """The products to measure: `products` (m, k) @ (k, n) as [m, k, n], `squares` by their sides.
 
-    `repeats`: timed runs of each. `threads`: CPU cores to use at most.
+    `repeats`: timed runs of each. `threads`: CPU cores to use at most. `pythons`: see
+    `interpreters.python_of`.
     """
 
     backend: Backend
@@ -26,6 +33,7 @@ class Multiplication(Job, kw_only=True):
     precisions: list[Operands]
     repeats: Count
     threads: int
+    pythons: tuple[Path, ...] = ()
     result: Path
 
 
@@ -34,6 +42,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
     job: Multiplication = read_job(Multiplication, arguments)
     backend = job.backend
+    missing = ""
+    try:
+        if (python := python_of(job.pythons)) != sys.executable:
+            elsewhere(python, job)
+            return
+    except Unavailable as error:
+        missing = str(error)
     shapes: dict[str, list[tuple[Count, Count, Count]]] = {}  # by precision
     if job.products:
         shapes["float32"] = [*job.products]
@@ -46,13 +61,15 @@ def main(arguments: list[str] | None = None) -> None:
             f"backend: no products for engine {backend.engine!r}; add it to FRAMEWORKS of "
             "scripts/paragone/microbenchmarks/products.py or leave the backend out of matmul.backends"
         )
-    cases = []
+    cases, device_name = [], None
     try:
+        if missing:
+            raise Unavailable(missing)
         with needing_packages():
             framework = FRAMEWORKS[backend.engine](backend.device, measuring.threads)
-        device_name, missing = framework.device_name, ""
+        device_name = framework.device_name
     except Unavailable as error:
-        device_name, missing = None, str(error)
+        missing = str(error)
         print(f"[{backend.name}] unavailable: {missing}", flush=True)
     for precision, products_of in shapes.items():
         if missing:
@@ -70,6 +87,14 @@ def main(arguments: list[str] | None = None) -> None:
         "cases": cases,
     }
     write(typed(Products, result), job.result)
+
+
+def elsewhere(python: str, job: Multiplication) -> None:
+    """Run the job with another Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_job(replace(job, pythons=()), Path(folder))
+        if child := supervisor.run([python, __file__, str(path)], 1):
+            sys.exit(child.status)
 
 
 def summary(case: dict) -> str:

@@ -3,7 +3,6 @@
 What fails, or ends the process, stops no run: the output holds the reason.
 """
 
-import sys
 import tempfile
 import time
 import traceback
@@ -13,7 +12,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone import data
-from paragone.base.errors import UserError, entry_point, reason_of
+from paragone.base.errors import Unavailable, UserError, entry_point, reason_of
+from paragone.base.interpreters import python_of
 from paragone.base.processes import end_process
 from paragone.base.typed_json import Job, read_job, write_job
 from paragone.config.run_spec import Spec
@@ -32,7 +32,7 @@ class Probing(Job, kw_only=True):
 
     `weights`: the file that scripts/fetch.py wrote of published weights, if there are any. With `first_steps`
     the specification is of `engines.first_steps`: what runs should change is computed, and its tolerances.
-    `unsupervised`: in this process.
+    `pythons`: see `interpreters.python_of`. `unsupervised`: in this process.
     """
 
     spec: Spec
@@ -40,6 +40,7 @@ class Probing(Job, kw_only=True):
     manifest: Path
     weights: tuple[Path, ...] = ()
     data_folder: Path
+    pythons: tuple[Path, ...] = ()
     first_steps: bool = False
     unsupervised: bool = False
 
@@ -68,9 +69,14 @@ def main(arguments: list[str] | None = None) -> None:
         done = "computed" if reason is None else f"without result: {reason}"
         store(job, arrays, f"{done}, {time.monotonic() - begin:.1f} s")
     else:
+        try:
+            python = python_of(job.pythons)
+        except Unavailable as error:
+            store(job, {"unavailable": np.array(str(error))}, f"without result: {error}")
+            return
         with tempfile.TemporaryDirectory() as folder:
             path = write_job(replace(job, unsupervised=True), Path(folder))
-            supervise([sys.executable, __file__, str(path)], job)
+            supervise([python, __file__, str(path)], job)
 
 
 def supervise(line: list[str], job: Probing) -> None:

@@ -34,6 +34,6 @@ def test_cloud_profile_would_submit_the_whole_workflow(checkout, cloud_python, p
     plan = Plan()
     expected = plan.jobs()
     if profile == "googlebatch":  # by conda each variant of a contest has a Python of its own
-        pythons = {path for question in plan.timed for path in plan.pythons(question)}
-        expected["interpreter"] = len(pythons)
+        specs = [spec for question in plan.timed.values() for spec in question.variants]
+        expected["environment"] = len({spec.backend.name for spec in specs})
     assert dry_run(made, cloud_python, profile) == expected

@@ -11,8 +11,9 @@ from packaging.requirements import Requirement
 from workspace import CONFIG, ROOT, call, config_of, make_spec, train_command
 
 from paragone.base.errors import UserError, needing_packages
+from paragone.config.environments import FRAMEWORKS, framework_of
 from paragone.config.expand import expand, products
-from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
+from paragone.config.narrow import narrow
 from paragone.config.schema import Config
 from paragone.machine.process_entry import PACKAGES
 from paragone.records import record

@@ -92,7 +92,7 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
         yield from _within(f"epochs[{at}]", _epoch(record, epoch))
     for at, process in enumerate(record.processes):
         where = f"processes[{at}]"
-        yield from _within(where, _started(process, record.spec.tuning.variables))
+        yield from _within(where, _started(process, record.spec, record.spec.tuning.variables))
         last = record.status == "completed" and process is record.processes[-1]
         if process.modes or last:
             yield from _within(where, _modes(process.modes, record.spec))
@@ -197,8 +197,9 @@ def _counted(batches: int, updates: int, steps: int, spec: Spec) -> Iterator[Bre
         yield Breach("counted", "updates", f"{updates} in {steps} steps")
 
 
-def _started(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
-    """Judge what a process was started with: the shell, the code, and the variables that tune it."""
+def _started(process: Process, spec: Spec, requested: dict[str, str]) -> Iterator[Breach]:
+    """Judge what a process was started with: the shell, the code, the variables that tune it (`requested`),
+    and the packages, which are unknown where no worker was started."""
     if process.removed_variables:
         yield Breach("environment", "removed_variables", ", ".join(process.removed_variables))
     if process.git is None:
@@ -208,6 +209,10 @@ def _started(process: Process, requested: dict[str, str]) -> Iterator[Breach]:
     if process.variables != requested:
         text = f"{process.variables}, the run's tuning has {requested}"
         yield Breach("requested", "variables", text)
+    for package, text in (
+        spec.backend.differing(process.software).items() if process.software else ()
+    ):
+        yield Breach("requested", f"software.{package}", text)
 
 
 def _modes(modes: Modes | None, spec: Spec) -> Iterator[Breach]:
@@ -263,7 +268,8 @@ def _contestant(variant: Contestant) -> Iterator[Breach]:
     if variant.modes or variant.status == "completed":
         yield from _modes(variant.modes, variant.spec)
     for at, process in enumerate(variant.processes):
-        yield from _within(f"processes[{at}]", _started(process, variables(variant.spec)))
+        started = _started(process, variant.spec, variables(variant.spec))
+        yield from _within(f"processes[{at}]", started)
 
 
 def _unproven(record: RunRecord, verdicts: Parity) -> Iterator[Breach]:

@@ -28,6 +28,7 @@ _PLAINLY = {
 _PATHS = (
     *("pathvars.*", "data.folder", "data.mirrors.*", "plugins.*", "papers.*", "bundles.*"),
     *("datasets.*.path", "datasets.*.path.*", "workloads.*.start.file"),
+    "backends.*.environment",
 )
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 

@@ -23,6 +23,7 @@ from paragone.config.engines import (
     is_here,
     reference_of,
 )
+from paragone.config.environments import content_of, variant
 from paragone.config.run_spec import (
     AS_INSTALLED,
     BATCHES,
@@ -188,10 +189,16 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
 
 
 def cells(row: MatrixRow) -> list[MatrixRow]:
-    """The cells of a row: every combination of the values that it lists."""
+    """The cells of a row: every combination of the values that it lists; versions are a part of a backend."""
     lists = {key: value for key, value in asdict(row).items() if isinstance(value, list)}
-    return [
+    combined = [
         replace(row, **dict(zip(lists, choice, strict=True))) for choice in product(*lists.values())
+    ]
+    return [
+        replace(cell, backend=variant(str(cell.backend), cell.versions), versions=ABSENT)
+        if isinstance(cell.versions, dict)
+        else cell
+        for cell in combined
     ]
 
 
@@ -261,7 +268,8 @@ def _overridden(*blocks: WorkloadBlock | Experiment | MatrixRow) -> dict[str, An
 
 def named_backend(config: Config, name: str, where: str) -> Backend:
     """A backend of the config. Raises `UserError` naming the key for an unknown name."""
-    return config.backends[known_name(config.backends, name, where)].backend(name)
+    block = config.backends[known_name(config.backends, name, where)]
+    return replace(block.backend(name), environment=content_of(block.environment))
 
 
 def _tuning(config: Config, cell: MatrixRow, where: str) -> Tuned:

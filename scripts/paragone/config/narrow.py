@@ -3,12 +3,11 @@
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError
+from paragone.config.environments import framework_of
 from paragone.config.expand import known_name
 from paragone.config.run_spec import as_list
 from paragone.config.schema import Config, Experiment, MatrixRow
 
-# What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
-FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
 MULTIPLYING = ("tensorflow", "torch", "torch_xla", "jax")  # engines with matrix products
 
 
@@ -31,12 +30,6 @@ def narrow(config: Config) -> list[str]:
     if isinstance(config.records_only, dict):
         raise UserError("frameworks: given runs are drawn whole, as those of bundles; leave it out")
     return _to_frameworks(config)
-
-
-def framework_of(environment: str) -> str | None:
-    """The framework of an environment; None for one of a plugin's own."""
-    frameworks = [name for name in FRAMEWORKS if f"{environment}-".startswith(f"{name}-")]
-    return max(frameworks, key=len, default=None)
 
 
 def _choose_primary(config: Config) -> None:

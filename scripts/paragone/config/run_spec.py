@@ -2,6 +2,8 @@
 
 import hashlib
 import math
+import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -290,17 +292,36 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
 
 
 class Backend(Block, frozen=True):
-    """How it is trained: a block `backends` of the config with its name, as far as it decides a result."""
+    """How it is trained: a block `backends` of the config with its name, as far as it decides a result.
+
+    `versions`: packages that it must have in these. `environment`: SHA-256 of what one of the user's holds.
+    """
 
     name: str
     engine: str
     strategy: str
     device: DeviceKind
     feed: Feed = "batches"
+    versions: dict[str, str] = ABSENT
+    environment: str = ABSENT
+
+    def differing(self, software: Mapping[str, str]) -> dict[str, str]:
+        """By package, what is installed in another version: "2.9.1, 2.8.0 was asked for"."""
+        result = {}
+        for package, version in (self.versions or {}).items():
+            installed = software.get(package, "none")
+            if _plain(version) not in (_plain(installed), _plain(installed.partition("+")[0])):
+                result[package] = f"{installed}, {version} was asked for"
+        return result
 
     def gpus(self, replicas: int = 1) -> int | None:
         """The number of GPUs that so many replicas take; None, which Snakemake leaves out, on others."""
         return replicas if self.device == "gpu" else None
+
+
+def _plain(version: str) -> str:
+    """A version without zeros at its end: 2.8 is 2.8.0."""
+    return re.sub(r"(\.0)+$", "", version)
 
 
 class Tuned(Block, frozen=True):

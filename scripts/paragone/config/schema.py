@@ -4,6 +4,7 @@ docs/configuration.md is made from them. The values themselves stay what YAML ma
 specification has as they are have their types in `run_spec`, `schedules` and `tasks`.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -18,11 +19,14 @@ from paragone.config.run_spec import (
     Target,
     Tuned,
     WorkloadKeys,
+    as_list,
 )
 
 Text = Annotated[str, Meta(min_length=1)]
 # Names become those of files, of which one may have several.
 _OF_NAMES = "at most 64 small letters, digits and"
+# Packages, as the index names them, and the version of each.
+Versions = dict[str, str]
 Name = Annotated[
     str, Meta(pattern=r"^[a-z][a-z0-9-]{0,63}$(?!\n)", description=f"{_OF_NAMES} -, a letter first")
 ]
@@ -50,9 +54,11 @@ class Pathvars(Closed):
     """Where results are written
 
     results: folder of all results, relative to the working directory
+    environments: folder of the environments that are made; several checkouts may share it
     """
 
     results: Text
+    environments: Text
 
 
 class Data(Closed):
@@ -388,6 +394,19 @@ class Primary(Closed):
     ]
 
 
+_PACKAGE, _VERSION = r"[a-z0-9]+(-[a-z0-9]+)*", r"\d[a-z0-9]*(\.[a-z0-9]+)*(\+[a-z0-9.]+)?"
+
+
+def _check_versions(choices: list[Versions]) -> None:
+    for package, version in (pair for versions in choices for pair in versions.items()):
+        if not re.fullmatch(_PACKAGE, package):
+            raise ValueError(
+                f"has versions of {package!r}, and a package has small letters, digits and -; correct it"
+            )
+        if not re.fullmatch(_VERSION, version):
+            raise ValueError(f"has {package} {version!r}; write one version, such as 2.8.0")
+
+
 class BackendBlock(Closed, kw_only=True):
     """Backends, by name; see docs/backends.md
 
@@ -395,7 +414,10 @@ class BackendBlock(Closed, kw_only=True):
     strategy: one of the engine's strategies in scripts/paragone/config/engines.py
     device: the kind of device that replicas run on; a run that finds another one is
         `unavailable`
-    environment: envs/<environment>.yaml, used with --software-deployment-method conda
+    environment: envs/<environment>.yaml, used with --software-deployment-method conda; or a path
+        with a dot or a slash: a file of requirements, from which an environment is made, or the
+        folder of a virtual one
+    versions: packages of the environment in other versions, {torch: 2.8.0}; it is made for them
     feed: how batches get to the device: each copied as it is drawn; from page-locked memory
         (CUDA); or as rows of inputs that are all there; an engine has its feeds in
         config/engines.py
@@ -407,16 +429,21 @@ class BackendBlock(Closed, kw_only=True):
     engine: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
     strategy: str
     device: DeviceKind
-    environment: Name
+    environment: Text
+    versions: Versions = ABSENT
     feed: Feed = "batches"
     parity: Literal["float32", "float64"] = "float64"
     tuned: Tuned = ABSENT
     label: Text
     color: Annotated[str, Meta(pattern="^#[0-9A-Fa-f]{6}$")]
 
+    def __post_init__(self) -> None:
+        _check_versions([self.versions or {}])
+
     def backend(self, name: str) -> Backend:
         """Return what a specification has of the block."""
-        return Backend(name, self.engine, self.strategy, self.device, self.feed)
+        given = self.engine, self.strategy, self.device, self.feed
+        return Backend(name, *given, versions=self.versions or ABSENT)
 
 
 Rule = Literal["keras", "pytorch", "keras-2"]
@@ -605,6 +632,8 @@ class MatrixRow(Closed, kw_only=True):
     per_replica_batch: instead of the experiment's batch size, or several
     precision: instead of the workload's, or several
     tuning: as-installed if absent; tuned needs the backend's `tuned`; or both
+    versions: each backend in an environment with these versions of packages, one of the list each:
+        [{torch: 2.8.0}, {torch: 2.9.1}]; {} is the backend as it is; see docs/backends.md#versions
     """
 
     workload: Name = ABSENT
@@ -619,9 +648,11 @@ class MatrixRow(Closed, kw_only=True):
     per_replica_batch: Count | Sizes = ABSENT
     precision: Precision | Annotated[list[Precision], Meta(min_length=1)] = ABSENT
     tuning: Tuning | Annotated[list[Tuning], Meta(min_length=1)] = ABSENT
+    versions: Versions | Annotated[list[Versions], Meta(min_length=1)] = ABSENT
 
     def __post_init__(self) -> None:
         _check_batch_size(self)
+        _check_versions(as_list(self.versions or []))
 
 
 class PageSection(Closed):
@@ -741,6 +772,8 @@ class Config(Closed):
     seed: repeat k of every experiment uses seed + k on every backend
     baseline: backend that the figure `variants` compares all others with
     deterministic: bit-equal repetition where the framework offers it
+    environments: one: backends run in that of this call, and only those with versions or a path
+        have others; separate: each runs in its own, made from envs/, as with conda
     records_only: draw from existing records; fetch, train and measure nothing. A mapping names
         the runs and contests of each experiment
     reduced: what is cut down of the papers: under workloads and experiments, by name, the keys
@@ -759,6 +792,7 @@ class Config(Closed):
     primary: Primary
     baseline: str
     deterministic: bool
+    environments: Literal["one", "separate"]
     records_only: bool | dict[str, Given]
     backends: dict[Name, BackendBlock]
     workloads: dict[Name, WorkloadBlock]

@@ -8,6 +8,7 @@ import msgspec
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT
+from paragone.config import environments
 from paragone.config.datasets import STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
@@ -134,15 +135,12 @@ def _check_backends(backends: dict[str, BackendBlock]) -> None:
     if "reference" in backends:
         raise UserError("backends.reference: the parity gate's reference has this name; rename it")
     for name, backend in backends.items():
-        for key, path in (
-            ("engine", f"engines/{backend.engine}.py"),
-            ("environment", f"envs/{backend.environment}.yaml"),
-        ):
-            if not (plugins.file_of(path) or (plugins.LIBRARY.parents[1] / path).is_file()):
-                raise UserError(
-                    f"backends.{name}.{key}: there is no {path} in scripts/paragone/, this checkout or "
-                    "a plugin; add it or name one that is there"
-                )
+        if not plugins.file_of(path := f"engines/{backend.engine}.py"):
+            raise UserError(
+                f"backends.{name}.engine: there is no {path} in scripts/paragone/ or a plugin; add it or "
+                "name one that is there"
+            )
+        environments.check(backend, f"backends.{name}")
         check_backend(backend.backend(name), backend.tuned)
 
 

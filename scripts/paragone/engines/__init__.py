@@ -17,6 +17,7 @@ from paragone.config.engines import check_backend
 from paragone.config.run_spec import MODEL, Initializer, Spec, Workload
 from paragone.data import Dataset
 from paragone.data.batches import Shard
+from paragone.machine.process_entry import software
 from paragone.models.start import checked, placed
 from paragone.models.weights import Entries, Pretrained, Weights, bare, starting
 
@@ -240,12 +241,15 @@ class _NotInstalled:
 def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
-    If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
-    for what the engine cannot do, and for a plugin's engine that lacks a method.
+    If the framework is not installed, or not in the versions asked for, `build` of the returned engine raises
+    `Unavailable`. Raises `UserError` for what the engine cannot do, and for a plugin's engine that lacks a
+    method.
     """
-    engine = spec.backend.engine
+    engine, wanted = spec.backend.engine, spec.backend.versions or {}
     try:
         with needing_packages():
+            if wanted and (others := spec.backend.differing(software(wanted))):
+                raise Unavailable("; ".join(" ".join(pair) for pair in others.items()))
             module = plugins.load("engines", engine, "ENGINE")
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))

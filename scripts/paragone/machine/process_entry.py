@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -48,8 +49,11 @@ _INSTRUCTIONS = {
 }
 
 
-def at_start() -> MeasuringProcess:
-    """Return this process as known at its start; `threads` is all of its cores until it is known."""
+def at_start(packages: Iterable[str] = ()) -> MeasuringProcess:
+    """Return this process as known at its start; `threads` is all of its cores until it is known.
+
+    `packages`: whose versions it names beside those of `PACKAGES`.
+    """
     started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
     cores = len(os.sched_getaffinity(0))
     return MeasuringProcess(
@@ -57,7 +61,7 @@ def at_start() -> MeasuringProcess:
         machine=describe_machine(),
         cores=cores,
         threads=cores,
-        software=software(),
+        software=software(packages),
         removed_variables=removed_variables() or UNSET,
         git=git_state(),
         load_before=os.getloadavg()[0],
@@ -155,10 +159,10 @@ def git_state(folder: Path = Path(__file__).parents[3], code: str = "scripts") -
     return GitState(commit, any(not text.startswith("#") for text in lines))
 
 
-def software() -> dict[str, str]:
-    """Return the version of Python, and of each of `PACKAGES` that is installed."""
+def software(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return the version of Python, and of each of `PACKAGES`, and of `packages`, that is installed."""
     versions = {"python": sys.version.split()[0]}
-    for package in PACKAGES:
+    for package in (*PACKAGES, *packages):
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions

@@ -32,6 +32,7 @@ GROUPS = {
     "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
     "measuring": f"{_TRAINING} microbenchmarks ../measure_products.py",
     "gate": f"{_TRAINING} ../check_parity.py",
+    "environments": "base ../make_environment.py",
     "analysis": _ANALYSIS,
     "reporting": f"{_ANALYSIS} reporting ../draw.py ../answer.py ../write_page.py",
 }

@@ -14,6 +14,7 @@ from paragone.base import plugins
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.base.processes import tuning_variables
+from paragone.config import environments
 from paragone.config.datasets import STATES, block_of, checksums, local_files, state_of_files
 from paragone.config.engines import Exhibit, first_steps
 from paragone.config.expand import (
@@ -28,7 +29,7 @@ from paragone.config.numbers import numbers_of
 from paragone.config.papers import Paper, with_papers
 from paragone.config.questions import cell, scales, schedule
 from paragone.config.run_spec import Spec
-from paragone.config.schema import PageSection
+from paragone.config.schema import BackendBlock, PageSection
 from paragone.config.validate import validate
 from paragone.plan.code import code_of, loaded_names
 from paragone.plan.exhibits import EXHIBITS, FIGURES, FORMATS, PRODUCTS, PUBLISHED, TABLES, rows
@@ -44,17 +45,18 @@ class Plan:
     backend, the `sections` with a folder of figures and tables, and these themselves (`exhibits`).
 
     config: the whole config; it is validated, and narrowed to what `only` and `frameworks` leave.
-    project: the checkout.
+    project: the checkout. by_conda: whether Snakemake gives each job the environment of its rule.
     `notices`: sentences on what was left out. Raises `UserError` that names the key.
     """
 
-    def __init__(self, config: dict[str, Any], project: Path) -> None:
-        self._project = project
+    def __init__(self, config: dict[str, Any], project: Path, *, by_conda: bool = False) -> None:
+        self._project, self._by_conda = project, by_conda
         self.papers = with_papers(config, project)
         self.from_records = bool(config.get("records_only"))
         plugins.use(config["plugins"], drawing=self.from_records)
         self.config = validate(config)
         self.left_out = narrow(self.config)
+        self.config.backends |= environments.variants(self.config)
         self.notices = [f"left out: {sentence}" for sentence in self.left_out]
         if not self.from_records and (names := ", ".join(tuning_variables())):
             self.notices.append(
@@ -165,15 +167,59 @@ class Plan:
         return code_of(program, group, *loaded_names(*specs))
 
     def environment(self, backend: str) -> str:
-        """The environment file of a backend, or of the parity gate's reference, as seen from `rules/`."""
-        name = with_reference(self.config.backends)[backend].environment
+        """The conda file of the jobs of a backend, or of the parity gate's reference, as seen from `rules/`.
+
+        That of the workflow where a job starts its workers with the Python of an environment that is made.
+        """
+        block = with_reference(self.config.backends)[backend]
+        name = "workflow" if self._is_made(block) else block.environment
         return plugins.environment(name) or f"../envs/{name}.yaml"
 
     def environment_of(self, spec: Spec) -> str:
-        """The environment file of what the parity gate compares, as seen from `rules/`."""
+        """The conda file of what the parity gate compares, as seen from `rules/`."""
+        return self.environment(self._home(spec))
+
+    def pythons(self, *specs: Spec, every: bool = False) -> list[str]:
+        """The files that name the Python of each backend in a job that is not the Python of the job itself.
+
+        `every`: of a job that starts variants, by conda each with the Python of its own.
+        """
+        return self.pythons_of(
+            *{self._home(spec) for spec in specs}, every=every and self._by_conda
+        )
+
+    def pythons_of(self, *backends: str, every: bool = False) -> list[str]:
+        """The same of backends by name: of those whose environment is made, or of all (`every`)."""
+        blocks = with_reference(self.config.backends)
+        return [
+            f"<results>/environments/{name}.json"
+            for name in sorted(backends)
+            if every or self._is_made(blocks[name])
+        ]
+
+    def environment_job(self, backend: str) -> dict[str, Any]:
+        """What decides the environment of a backend: the keys of the job of `make_environment.py`."""
+        block = with_reference(self.config.backends)[backend]
+        name, job = block.environment, {"backend": backend}
+        if not self._is_made(block):
+            return job
+        if environments.is_path(name) and Path(name).is_dir():
+            return {**job, "folder": name}
+        of = "workflow" if environments.is_path(name) else name
+        lists = {"requirements": environments.requirements(block), "pins": environments.pins(of)}
+        return {**job, **lists, "conda": environments.base(of) if self._by_conda else []}
+
+    def _home(self, spec: Spec) -> str:
+        """The backend whose environment runs a specification: of the parity gate's it has the same engine."""
+        if spec.backend.name in self.config.backends:
+            return spec.backend.name
         blocks, engine = self.config.backends.items(), spec.backend.engine
-        same_engine = (name for name, block in blocks if block.engine == engine)
-        return self.environment(next(same_engine, spec.backend.name))
+        return next((name for name, block in blocks if block.engine == engine), "reference")
+
+    def _is_made(self, block: BackendBlock) -> bool:
+        """Whether the backend has an environment beside that of the call, which is made, or is the user's."""
+        separate = self.config.environments == "separate" and not self._by_conda
+        return bool(separate or block.versions or environments.is_path(block.environment))
 
     def dataset(self, name: str) -> dict[str, Any]:
         """The block of a data set."""
@@ -237,11 +283,6 @@ class Plan:
         if plugins.file_of(f"data/builders/{builder}.py"):  # else TensorFlow Datasets has it
             names.append(builder)
         return code_of(program, "data", *names)
-
-    def pythons(self, question: str) -> list[str]:
-        """The files that name the Python of each backend in a question."""
-        names = {spec.backend.name for spec in self.timed[question].variants}
-        return [f"<results>/environments/{name}.txt" for name in sorted(names)]
 
     def timings(self, *experiments: str, again: bool = True) -> list[str]:
         """The records of the contests of some experiments, or of all, each once; from records alone, those

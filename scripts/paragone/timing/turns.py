@@ -161,7 +161,7 @@ class Turns(AbstractContextManager["Turns"]):
             self._end(variant)
 
     def _start(self, variant: LiveVariant) -> None:
-        if variant.state.status == "refused":
+        if variant.state.status != "completed":  # refused, or without an environment
             return
         spec = variant.state.spec
         ends = [socket.socketpair() for _ in range(spec.workers)]

@@ -29,7 +29,7 @@ def join(job: WorkerJob, meeting: Rendezvous, ledger: Ledger) -> Worker:
     """
     spec = job.spec
     limits.claim_cores(job.threads)
-    start = process_entry.at_start()
+    start = process_entry.at_start(spec.backend.versions or ())
     world = meeting.join()
     host = HostWatch(world.host_pids)
     threads = limits.claim_cores(job.threads, world.core_rank, world.core_workers)

@@ -30,11 +30,13 @@ class RunJob(WorkerJob, kw_only=True):
     """A run to its end.
 
     `checkpoints`: the folder to resume from. `nodes`: hosts of the Slurm allocation to use. `probes`: what
-    the parity gate compares; nothing is started if the backend has failed it.
+    the parity gate compares; nothing is started if the backend has failed it. `pythons`: see
+    `interpreters.python_of`.
     """
 
     checkpoints: Path
     nodes: int = 1
     probes: tuple[Path, ...] = ()
+    pythons: tuple[Path, ...] = ()
     record: Path
     predictions: Path

@@ -1,0 +1,150 @@
+"""Make the environment of a backend with versions of its own, once for all that have the same pins.
+
+Requirements are resolved anew, near the pins of the backend's usual environment, and installed from wheels:
+by uv, or by conda, which installs Python and pip itself. What cannot be resolved is a result, a run's status.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from paragone.base.atomic_files import sha256_of, write_text
+from paragone.base.errors import UserError, entry_point
+from paragone.base.interpreters import Interpreter
+from paragone.base.locks import locked
+from paragone.base.typed_json import Job, read_job, write
+
+COMPLETE = "pins.txt"  # in an environment that is complete: what it has
+PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has it
+UNRESOLVED = (
+    "No solution found"  # what uv says where requirements cannot be met; other faults are no result
+)
+
+
+class Environment(Job, kw_only=True):
+    """What to make: `requirements` as pip reads them, near the versions of `pins`.
+
+    Without requirements the backend has the Python of a `folder` of the user's, or that of this process.
+    `conda`: what conda installs itself; empty where uv makes the environment. `environments`: where it goes.
+    """
+
+    backend: str
+    requirements: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    conda: tuple[str, ...] = ()
+    folder: str = ""
+    environments: Path
+    python: Path
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program."""
+    job: Environment = read_job(Environment, arguments)
+    if not job.requirements:
+        python = Path(job.folder, "bin/python").absolute() if job.folder else sys.executable
+        made = Interpreter(python=str(python))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            made = resolved_and_made(job, Path(folder))
+    write(made, job.python)
+
+
+def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
+    """Resolve the requirements and make the environment of the pins, unless it is there."""
+    asked, listed = folder / "requirements.in", folder / COMPLETE
+    write_text("\n".join(job.requirements), asked)
+    write_text("\n".join(job.pins), listed)  # uv keeps these versions as far as it can
+    version = next((text.split("=")[1] for text in job.conda if text.startswith("python")), None)
+    target = ["--python-version", version, *PLATFORM] if version else ["--python", sys.executable]
+    options = ["--generate-hashes", "--no-annotate", "--no-header", "--only-binary", ":all:"]
+    done = call([uv(), "pip", "compile", *options, *target, "--output-file", listed, asked])
+    if done.returncode and UNRESOLVED in done.stdout:
+        reason = f"its environment cannot be resolved: {sentence(done.stdout)}"
+        print(f"[{job.backend}] unavailable: {reason}", flush=True)
+        return Interpreter(reason=reason)
+    check(done, f"{job.backend}: its environment was not resolved")
+    pins = listed.read_text(encoding="utf-8")
+    number = len(re.findall(r"(?m)^[A-Za-z0-9]", pins))
+    key = sha256_of({"pins": pins, "python": job.conda or [sys.version, sys.base_prefix]})[:12]
+    place = (job.environments / key).absolute()
+    begin = time.monotonic()
+    with locked(job.environments / f"{key}.lock", "makes the same environment"):
+        if is_new := not (place / COMPLETE).exists():
+            print(f"[{job.backend}] installing {number} packages into {place}", flush=True)
+            shutil.rmtree(place, ignore_errors=True)  # of an interrupted call
+            install(job, listed, place)
+            write_text(pins, place / COMPLETE)
+    how = f"made in {time.monotonic() - begin:.0f} s" if is_new else "there already"
+    text = f"{number} packages, {size(place) / 1e9:.2f} GB, {how}: {place}"
+    print(f"[{job.backend}] environment {key}: {text}", flush=True)
+    return Interpreter(python=str(place / "bin/python"))
+
+
+def install(job: Environment, listed: Path, place: Path) -> None:
+    """Make an environment with the pins in a file. Raises `UserError`."""
+    fault = f"{job.backend}: its environment was not installed"
+    if job.conda:
+        packages = re.findall(r"(?m)^([A-Za-z0-9][^\s\\]*)", listed.read_text(encoding="utf-8"))
+        lines = [*job.conda, "pip:", *(f"    - {package}" for package in packages)]
+        text = "".join(f"  - {line}\n" for line in lines).replace("  -     -", "      -")
+        file = listed.with_name("environment.yaml")
+        write_text(f"channels:\n  - conda-forge\ndependencies:\n{text}", file)
+        conda = os.environ.get("CONDA_EXE") or shutil.which("conda") or "conda"
+        check(
+            call([conda, "env", "create", "--yes", "--quiet", "--prefix", place, "--file", file]),
+            fault,
+        )
+        return
+    check(call([uv(), "venv", "--python", sys.executable, place]), fault)
+    options = ["--require-hashes", "--compile-bytecode", "--python", str(place / "bin/python")]
+    check(call([uv(), "pip", "install", *options, "--requirements", listed]), fault)
+
+
+def uv() -> str:
+    """The installer. Raises `UserError` where it is not there."""
+    beside = Path(sys.executable).with_name("uv")
+    if found := str(beside) if beside.exists() else shutil.which("uv"):
+        return found
+    raise UserError("environments are made by uv, which is not here: install it, `pip install uv`")
+
+
+def call(line: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        line,
+        check=False,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def check(done: subprocess.CompletedProcess[str], fault: str) -> None:
+    """Raise `UserError` if a command has failed."""
+    if done.returncode:
+        raise UserError(f"{fault}: {sentence(done.stdout)}; correct that, and run again")
+
+
+def sentence(text: str) -> str:
+    """What an installer says of a fault, in one line without addresses."""
+    causes = re.findall(r"(?m)^ *(?:error|cause): (.+)$", text)
+    said = [cause for cause in causes if UNRESOLVED not in cause] or text.strip().splitlines()[-1:]
+    return re.sub(r"https?://[^\s`)]+", "the index", "; ".join(said)).rstrip(".")
+
+
+def size(folder: Path) -> int:
+    """The bytes that a folder takes on the disk; files that are one have one size."""
+    entries = [path.lstat() for path in folder.rglob("*")]
+    return sum({entry.st_ino: entry.st_blocks * 512 for entry in entries}.values())
+
+
+if __name__ == "__main__":
+    main()
