@@ -5,7 +5,7 @@ from pathlib import Path
 
 from workspace import ROOT
 
-FOLDERS = (".", "benchmarks", "docs", "papers/*", "records", "tests", "workflows/*")
+FOLDERS = (".", "benchmarks", "docs", "papers", "papers/*", "records", "tests", "workflows/*")
 PAGES = sorted(path for folder in FOLDERS for path in ROOT.glob(f"{folder}/*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IN_COMMENT = re.compile(r"^#   (snakemake .*(?:\n#     .*)*)", re.MULTILINE)
