@@ -5,6 +5,8 @@ from typing import Any
 
 from workspace import CONFIG
 
+from paragone.config.schema import DEFAULTS
+
 SGD = {"name": "sgd", "momentum": 0.9}
 ADAM = {"beta_1": 0.9, "beta_2": 0.99, "epsilon": 1e-3}  # an epsilon that shows where it is added
 DECAY = {"weight_decay": 0.1, "decays": "matrices"}
@@ -13,6 +15,16 @@ NADAM = {"name": "nadam", "beta_1": 7 / 8, "beta_2": 63 / 64, "epsilon": 1e-6}
 STEPS = {"base": 0.05, "decay": [{"after": 1, "factor": 0.1}]}
 FASHION_CNN = CONFIG["workloads"]["fashion-cnn"]
 COSINE = {"base": 0.05, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
+STEPLR = {"name": "steplr", "step_size": 2, "gamma": 0.5}
+MULTISTEPLR = {"name": "multisteplr", "milestones": [2, 5], "gamma": 0.3}
+# Those that the optimizers with the defaults of a framework take in turn.
+RATES: list[dict[str, Any]] = [
+    {"schedule": STEPLR},
+    {"schedule": MULTISTEPLR},
+    {"schedule": STEPLR, "unit": "step", "warmup": {"length": 3}},
+    {"schedule": MULTISTEPLR, "unit": "step"},
+    {"schedule": {"name": "exponential", "rate": 0.8}, "warmup": {"length": 1}},
+]
 
 
 def _of(optimizer: dict, rate: dict, **other: Any) -> dict[str, Any]:
@@ -46,6 +58,9 @@ PROTOCOLS = {
     "rmsprop": _of(
         {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-3, "momentum": 0.5, **DECAY}, STEPS
     ),
+    "rmsprop-keras": _of(
+        {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-3, "rule": "keras", **DECAY}, STEPS
+    ),
     "adagrad": _of({"name": "adagrad", "initial": 0.1, "epsilon": 1e-2, **DECAY}, {"base": 0.05}),
     # Three channels, each scaled by itself.
     "channels": FASHION_CNN
@@ -57,6 +72,14 @@ PROTOCOLS = {
     # Narrow, and images enlarged by less.
     "resnet-18": CONFIG["workloads"]["resnet-18"]
     | {"model": {"name": "resnet-18", "width": 4, "resize": 41}},
+}
+# With the defaults of each framework, and a schedule; a perceptron has no words, of which keras-2 has a rule.
+OF_DEFAULTS = [(source, name) for source, rules in DEFAULTS.items() for name in rules]
+PROTOCOLS |= {
+    f"{source}-{name}": _of(
+        {"name": name, "defaults": source}, {"base": 0.02, **RATES[number % len(RATES)]}
+    )
+    for number, (source, name) in enumerate(OF_DEFAULTS)
 }
 # Those that a test takes: all, or one of each kind that an engine of PyTorch may get wrong where it compiles.
 # Kinds: rates by step, a partial batch, gradients of several batches, clipping, a rule that PyTorch lacks.

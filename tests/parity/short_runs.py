@@ -1,6 +1,8 @@
 """Runs of two steps whose records say how their first steps compare with the reference's."""
 
 import hashlib
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -47,11 +49,12 @@ class ShortRuns:
         tuned: dict | str = "",
         bug: str = "",
         task: Task | None = None,
+        optimizer: dict | None = None,
     ) -> RunRecord:
         """The record of a run. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
         Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run, or
-        another block `tuned` than the config's. `task`: another than the workload's.
+        another block `tuned` than the config's. `task`, `optimizer`: others than the workload's.
         """
         if tuned == "tuned":
             tuned = CONFIG["backends"][backend]["tuned"]
@@ -67,6 +70,8 @@ class ShortRuns:
         )
         if task:
             spec = replace(spec, workload=replace(spec.workload, task=task))
+        if optimizer:
+            spec = replace(spec, workload=replace(spec.workload, optimizer=optimizer))
         if spec.workload.dropout:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
         arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")
@@ -94,7 +99,12 @@ class ShortRuns:
         def make(folder: Path) -> None:
             folder.mkdir()
             dataset = data.load(arrays.manifest, arrays.folder)
-            write(reference(spec, dataset, None), folder / "steps.npz")
+            if spec.backend.engine == "reference":
+                steps = reference(spec, dataset, None)
+            else:  # a framework's plain form, whose devices a process sets once
+                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+                    steps = process.submit(reference, spec, dataset, None).result()
+            write(steps, folder / "steps.npz")
 
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return made_once(self._factory, f"steps-{digest}", make) / "steps.npz"

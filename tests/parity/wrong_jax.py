@@ -11,15 +11,16 @@ import pytest
 from flax import nnx
 from parity.wrong_engines import Bugs, Plant, wrapped
 
+from paragone.config.run_spec import Spec
 from paragone.engines import jax as engines
 from paragone.engines import jax_optimizers
 from paragone.models import jax as models
 
 
 def epsilon_of_optax(patch: pytest.MonkeyPatch, engine: type) -> None:
-    def create(options: dict, _: object) -> optax.GradientTransformationExtraArgs:
-        constants = (options[name] for name in ("beta_1", "beta_2", "epsilon"))
-        return optax.with_extra_args_support(optax.scale_by_adam(*constants))
+    def create(spec: Spec, _: object) -> tuple[optax.GradientTransformationExtraArgs, str]:
+        constants = (spec.workload.optimizer[name] for name in ("beta_1", "beta_2", "epsilon"))
+        return optax.with_extra_args_support(optax.scale_by_adam(*constants)), ""
 
     patch.setattr(engines, "create_optimizer", create)
 

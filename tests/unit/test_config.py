@@ -11,8 +11,9 @@ from snakemake.utils import update_config
 from workspace import CONFIG, DEFAULTS, PAPERS, ROOT, make_spec, put, refusing
 
 from paragone.base.errors import UserError
-from paragone.config.decode import with_expanded_paths
+from paragone.config.decode import decoded, with_expanded_paths
 from paragone.config.read import merged, read
+from paragone.config.schema import WorkloadBlock
 from paragone.config.validate import validate
 from paragone.models import create_model
 from paragone.plan.plan import Plan
@@ -47,6 +48,8 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
 # A path of the config, what it cannot have, and words of the message, which also names the path or the block.
 MOMENTS = {"beta_1": 0.9, "beta_2": 0.9, "epsilon": 1.0}
 KERAS_2 = {"name": "nadam", **MOMENTS, "rule": "keras-2"}
+MULTISTEPLR = {"name": "multisteplr", "milestones": [1, 3], "gamma": 0.1}
+RMSPROP = {"name": "rmsprop", "defaults": "keras-3"}
 TABLE = {"form": "table", "path": "mine.csv", "held_out": 0.2}
 MISTAKES = [
     ("replica", 1, "config: ", "'replica'", "known keys are", "backends"),
@@ -72,6 +75,15 @@ MISTAKES = [
     (f"{CNN}.learning_rate.base", "1e-7", "1e-7", "write the number 1.0e-07"),
     (f"{CNN}.learning_rate.schedule", {"name": "exponential"}, "rate", "add it"),
     (f"{CNN}.learning_rate.schedule", {"name": "cosine", "rate": 0.9}, "rate", "leave it out"),
+    (f"{CNN}.learning_rate.schedule", {"name": "steplr", "gamma": 0.7}, "no step_size", "add it"),
+    (f"{CNN}.learning_rate.schedule", {**MULTISTEPLR, "over": 3}, "has over", "leave it out"),
+    (f"{CNN}.learning_rate.schedule", {**MULTISTEPLR, "milestones": [3, 3]}, "do not rise"),
+    (f"{CNN}.learning_rate", {"unit": "step"}, "no learning_rate.base", "add it"),
+    (f"{CNN}.optimizer", {"name": "adagrad", "defaults": "pytorch"}, "adagrad", "keras-3 for sgd"),
+    (f"{CNN}.optimizer", {"name": "adam", "defaults": "keras"}, "there are keras-2 for sgd"),
+    (f"{CNN}.optimizer", {**RMSPROP, "momentum": 0.9}, "keras.optimizers.RMSprop"),
+    (f"{CNN}.optimizer", {"name": "tf.optimizers.Adam"}, "torch.optim., keras.optimizers."),
+    (f"{CNN}.optimizer", {"name": "torch.optim.Adadelta", "eps": "1e-6"}, "write the number"),
     (f"{CNN}.learning_rate.decay", [{"after": n, "factor": 0.1} for n in (3, 1)], "order them"),
     (f"{CNN}.validation", {"last": 0.1, "first": 5}, "write one of them"),
     (f"{CNN}.validation", {}, "write one of them"),
@@ -104,6 +116,21 @@ def test_impossible_value(path, value, words):
     places = (f"{block}.{key}", f"{block}: ", f"{block}, the name {key!r}: ")
     assert any(place in found for place in places), found
     assert [word for word in words if word not in found] == [], found
+
+
+def test_defaults_are_written_out_where_no_key_says_otherwise():
+    block = CONFIG["workloads"]["fashion-cnn"] | {"learning_rate": {"unit": "step"}}
+    block |= {"optimizer": {"name": "rmsprop", "defaults": "keras-2", "rho": 0.8}}
+    workload = decoded(block, WorkloadBlock)
+    keys = {"name": "rmsprop", "rho": 0.8, "momentum": 0.0, "epsilon": 1e-7, "rule": "pytorch"}
+    assert workload.optimizer == keys
+    assert (workload.learning_rate.base, workload.learning_rate.unit) == (0.001, "step")
+    block["learning_rate"] = {"base": 2}
+    assert decoded(block, WorkloadBlock).learning_rate.base == 2
+    del block["learning_rate"]
+    block["optimizer"] = {"name": "nadam", "defaults": "keras-2"}  # whose releases differ
+    with refusing("learning_rate.base"):
+        decoded(block, WorkloadBlock)
 
 
 @pytest.mark.parametrize(

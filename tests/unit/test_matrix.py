@@ -94,6 +94,28 @@ def test_errors_name_the_key_and_what_would_be_right(cell, block, words):
         runs(first, TORCH | cell, **block)
 
 
+@pytest.mark.parametrize(
+    ("backend", "name", "other", "plain"),
+    [
+        ("torch-ddp", "torch.optim.Adadelta", "jax", ("reference", "first")),
+        ("jax", "optax.lamb", "torch", ("jax", "spmd")),
+        ("tensorflow-mirrored", "keras.optimizers.Lion", "jax", ("tensorflow", "mirrored")),
+    ],
+)
+def test_an_own_optimizer_trains_on_its_framework_and_is_compared_with_the_plain_form(
+    backend, name, other, plain
+):
+    config = config_with({"backend": backend, "replicas": 2})
+    config["workloads"]["fashion-conv"]["optimizer"] = {"name": name, "rho": 0.9}
+    (run,) = expand(config_of(config), "one")
+    assert run.workload.optimizer == {"name": name, "rho": 0.9}
+    expected = first_steps(run).backend
+    assert (expected.engine, expected.strategy) == plain
+    config["experiments"]["one"]["matrix"][0]["backend"] = [backend, other]
+    with refusing("experiments.one.matrix[0]: ", f"{other} lacks", name):
+        expand(config_of(config), "one")
+
+
 def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
     installed, tuned = runs({**TORCH, "tuning": ["as-installed", "tuned"]})
     assert (installed.tuning_name, installed.tuning) == ("as-installed", Tuned())

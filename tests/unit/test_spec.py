@@ -14,6 +14,8 @@ from torch.optim.lr_scheduler import (
     CosineAnnealingLR,
     ExponentialLR,
     LinearLR,
+    MultiStepLR,
+    StepLR,
 )
 from workspace import changed, make_spec, refusing
 
@@ -154,6 +156,11 @@ def of_pytorch(make: Callable) -> list[float]:
         ({"name": "linear", "end": 0.2}, lambda of: LinearLR(of, 1.0, 0.2, LENGTH)),
         ({"name": "cosine", "end": 0.1}, lambda of: CosineAnnealingLR(of, LENGTH, 0.1)),
         ({"name": "exponential", "rate": 0.9}, lambda of: ExponentialLR(of, 0.9)),
+        ({"name": "steplr", "step_size": 3, "gamma": 0.7}, lambda of: StepLR(of, 3, 0.7)),
+        (
+            {"name": "multisteplr", "milestones": [1, 7, 30], "gamma": 0.2},
+            lambda of: MultiStepLR(of, [1, 7, 30], 0.2),
+        ),
     ],
     ids=lambda value: value.get("name", "") if isinstance(value, dict) else "",
 )

@@ -13,6 +13,7 @@ from workspace import changed, make_spec
 
 from paragone.base.errors import Unavailable, UserError
 from paragone.config.run_spec import Spec
+from paragone.config.schema import DEFAULTS
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines import torch as eager
 from paragone.engines.reference import count_flop
@@ -144,3 +145,16 @@ def test_an_option_of_another_type_is_refused(model, message):
     spec = changed(make_spec("fashion-cnn", "torch"), {"model": model})
     with pytest.raises(UserError, match=rf"model\.{[*model][1]}: .*{message}"):
         create_model(MODELS, spec, make_images())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    zip(DEFAULTS["pytorch"], ("SGD", "Adam", "AdamW", "NAdam", "RMSprop"), strict=True),
+)
+def test_the_defaults_of_pytorch_are_those_of_its_optimizers(name, kind):
+    theirs = getattr(torch.optim, kind)([torch.zeros(1)]).defaults
+    betas = dict(zip(("beta_1", "beta_2"), theirs.get("betas", ()), strict=False))
+    theirs |= {"base": theirs["lr"], "epsilon": theirs.get("eps"), "rho": theirs.get("alpha")}
+    ours = {key: value for key, value in DEFAULTS["pytorch"][name].items() if key != "rule"}
+    assert ours == {key: (theirs | betas)[key] for key in ours}
+    assert not any(theirs.get(key) for key in {"weight_decay", "dampening", "amsgrad"} - {*ours})

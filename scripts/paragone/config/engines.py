@@ -29,7 +29,7 @@ BatchNorm = Literal["whole", "mean", "first"]
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 REFERENCE = "reference"  # the name of what the parity gate compares with
-# The plain form of a framework, with which its other forms are compared where weights are its own.
+# The plain form of a framework, with which its other forms are compared where weights or updates are its own.
 # PyTorch's is the engine `reference`.
 PLAIN = {"tensorflow": "mirrored", "jax": "spmd"}
 
@@ -212,10 +212,11 @@ def framework_of(engine: str) -> str:
 def reference_of(run: Spec, split: str = WHOLE) -> Backend:
     """Return the backend that computes what a run must: by definitions that are written out in PyTorch.
 
-    Where initial weights are those of one other framework, it is the plain form of this framework.
+    Where initial weights or the update are those of one other framework, it is its plain form.
     """
-    framework = framework_of(run.backend.engine)
-    if run.workload.initializer != MODEL or framework == "torch":
+    framework, workload = framework_of(run.backend.engine), run.workload
+    is_own = workload.initializer == MODEL or workload.optimizer_framework
+    if not is_own or framework == "torch":
         return Backend(REFERENCE, REFERENCE, split, "cpu")
     strategy = PLAIN.get(framework) or next(iter(engine_named(framework).strategies))
     return Backend(REFERENCE, framework, strategy, "cpu")
@@ -272,6 +273,12 @@ def check_workload(spec: Spec, where: str) -> None:
                 "`tasks` of the engine"
             )
     framework = framework_of(backend.engine)
+    if workload.optimizer_framework not in (None, framework) and backend.engine != REFERENCE:
+        raise UserError(
+            f"{where}: backend {backend.name} lacks the optimizer of workload {workload.name}, "
+            f"{workload.optimizer_name}, which is {workload.optimizer_framework}'s own; leave one of them "
+            "out, or name a rule that all have, see docs/protocols.md#optimizers"
+        )
     if workload.start and not workload.start.file.endswith(STARTS.get(framework, ("",))):
         raise UserError(
             f"workloads.{workload.name}.start.file: {backend.name} starts from files that end with "

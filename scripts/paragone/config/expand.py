@@ -172,8 +172,8 @@ def with_reference(backends: dict[str, BackendBlock]) -> dict[str, BackendBlock]
 def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
     """The learning rate with its first changes within a run of so few epochs of so many steps.
 
-    The warm-up is one epoch long, each of `decay` follows an epoch after the one before, and the end of a
-    schedule that ends before the run does is that of the last epoch but one.
+    The warm-up is one epoch long, each of `decay` and of a schedule's steps follows an epoch after the one
+    before, and the end of a schedule that ends before the run does is that of the last epoch but one.
     """
     epoch = steps if rate.unit == "step" else 1
     warmup, schedule = rate.warmup, rate.schedule
@@ -181,6 +181,12 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
         warmup = replace(warmup, length=min(warmup.length, epoch))
     if schedule and schedule.over is not None:
         schedule = replace(schedule, over=min(schedule.over, (epochs - 1) * epoch))
+    if schedule and schedule.step_size:
+        schedule = replace(schedule, step_size=min(schedule.step_size, epoch))
+    if schedule and schedule.milestones:
+        places = enumerate(schedule.milestones, start=1)
+        milestones = tuple(min(after, number * epoch) for number, after in places)
+        schedule = replace(schedule, milestones=milestones)
     decay = tuple(
         replace(step, after=min(step.after, number * epoch))
         for number, step in enumerate(rate.decay, start=1)

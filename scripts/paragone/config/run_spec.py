@@ -40,6 +40,8 @@ Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix pro
 Shuffle = Literal["each_epoch", "once", "with_replacement"]
 PartialBatch = Literal["drop", "keep"]
 Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
+# Frameworks, by how the names of their own optimizers begin.
+OWN_OPTIMIZERS = {"torch.optim.": "torch", "keras.optimizers.": "tensorflow", "optax.": "jax"}
 
 
 class Input(Block, frozen=True):
@@ -189,7 +191,9 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
     partial_batch: whether the examples that are left after the last whole batch are a batch,
         too
     optimizer: `name`, of an update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a
-        plugin, whose options are its own; by one rule in every framework, see docs/protocols.md
+        plugin, whose options are its own; by one rule in every framework, see docs/protocols.md;
+        or one framework's own, as torch.optim.Adadelta, keras.optimizers.Lion or optax.lamb, with
+        its own arguments
     """
 
     dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
@@ -274,6 +278,12 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
     def optimizer_name(self) -> str:
         """The key of the optimizer's function in `OPTIMIZERS` of a framework."""
         return str(self.optimizer["name"])
+
+    @property
+    def optimizer_framework(self) -> str | None:
+        """The framework whose own optimizer it is; None for a rule that all have."""
+        begins = filter(self.optimizer_name.startswith, OWN_OPTIMIZERS)
+        return next((OWN_OPTIMIZERS[begin] for begin in begins), None)
 
     @property
     def deduplicates(self) -> bool:

@@ -7,7 +7,15 @@ from typing import Literal
 from paragone.base.typed_json import ABSENT, Block, Count, Fraction, NotNegative, Positive
 
 Unit = Literal["epoch", "step"]
-Shape = Literal["linear", "cosine", "exponential"]
+Shape = Literal["linear", "cosine", "exponential", "steplr", "multisteplr"]
+# The keys of a shape, and whether it needs them.
+KEYS: dict[Shape, tuple[tuple[str, ...], bool]] = {
+    "linear": (("over", "end"), False),
+    "cosine": (("over", "end"), False),
+    "exponential": (("rate",), True),
+    "steplr": (("step_size", "gamma"), True),
+    "multisteplr": (("milestones", "gamma"), True),
+}
 
 
 class Decay(Block, frozen=True):
@@ -45,21 +53,28 @@ class Schedule(Block, frozen=True):
         if absent
     end: of linear and cosine: factor at the end
     rate: of exponential: factor of each unit
+    step_size: of steplr: units from one step to the next
+    milestones: of multisteplr: units from the beginning of the run to each step
+    gamma: of steplr and multisteplr: factor of each step
     """
 
     name: Shape
     over: Count = ABSENT
     end: NotNegative = 0
     rate: Positive = ABSENT
+    step_size: Count = ABSENT
+    milestones: tuple[Count, ...] = ABSENT
+    gamma: Positive = ABSENT
 
     def __post_init__(self) -> None:
-        exponential = self.name == "exponential"
-        if exponential and not self.rate:
-            raise ValueError("has no rate, which exponential needs; add it")
-        useless = ("over", "end") if exponential else ("rate",)
-        for key in useless:
-            if getattr(self, key):
+        keys, needed = KEYS[self.name]
+        for key in self.__struct_fields__[1:]:
+            if key not in keys and getattr(self, key):
                 raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
+            if key in keys and needed and not getattr(self, key):
+                raise ValueError(f"has no {key}, which {self.name} needs; add it")
+        if any(later <= earlier for earlier, later in itertools.pairwise(self.milestones or ())):
+            raise ValueError("has milestones that do not rise; order them, each once")
 
     def factor(self, passed: float, warmup: int, length: float) -> float:
         """Return the factor after `passed` units of a run of `length`, of which `warmup` were warm-up."""
@@ -72,6 +87,10 @@ class Schedule(Block, frozen=True):
                 return 1 + (self.end - 1) * (1 - math.cos(math.pi * share)) / 2
             case "exponential":
                 return self.rate ** (passed - warmup)
+            case "steplr":
+                return self.gamma ** ((passed - warmup) // self.step_size)
+            case "multisteplr":
+                return self.gamma ** sum(passed >= milestone for milestone in self.milestones)
 
 
 class LearningRate(Block, frozen=True):

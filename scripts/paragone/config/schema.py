@@ -21,6 +21,7 @@ from paragone.config.run_spec import (
     WorkloadKeys,
     as_list,
 )
+from paragone.config.schedules import LearningRate
 
 Text = Annotated[str, Meta(min_length=1)]
 # Names become those of files, of which one may have several.
@@ -450,18 +451,27 @@ Rule = Literal["keras", "pytorch", "keras-2"]
 
 
 class Optimizer(msgspec.Struct):
-    """By one rule in every framework; see docs/protocols.md
+    """By one rule in every framework, or one framework's own; see docs/protocols.md
 
-    name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
-        options are its own
+    name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, one of a plugin, whose options are
+        its own, or a framework's own
     """
 
-    name: Name
+    name: Annotated[
+        str,
+        Meta(
+            pattern=r"^([a-z][a-z0-9-]{0,63}|(torch\.optim|keras\.optimizers|optax)(\.[A-Za-z]\w*)+)$(?!\n)",
+            description=f"{_OF_NAMES} -, a letter first, or is that of a framework's own optimizer, after "
+            "torch.optim., keras.optimizers. or optax.",
+        ),
+    ]
 
 
 class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
     """What every optimizer of the project can have
 
+    defaults: keys that are left out, and the base of the learning rate, are those that an
+        optimizer of this name has in this framework; the record has them as numbers
     clip_norm: gradients are scaled so that the norm of all together is at most this
     weight_decay: this times the weight is added to its clipped gradient
     accumulate: an update is taken after so many batches, by the mean of their gradients; 1 if
@@ -469,6 +479,7 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
     decays: the arrays that decay: all, or those of two or more dimensions
     """
 
+    defaults: Literal["keras-2", "keras-3", "pytorch"] = ABSENT
     clip_norm: Positive = ABSENT
     weight_decay: Positive = ABSENT
     accumulate: Annotated[int, Meta(ge=2)] = ABSENT
@@ -549,12 +560,22 @@ class Rmsprop(Common, kw_only=True):
 
     rho: decay of the mean of squared gradients
     momentum: share of the last update that is added; 0 for none
-    epsilon: added to the root of the mean square
+    epsilon: added to the root of the mean square, or under it, where the rule has it
+    rule: pytorch, or keras, which has no momentum here; see docs/protocols.md
     """
 
     rho: Fraction
     epsilon: Positive
     momentum: Fraction = 0.0
+    rule: Literal["keras", "pytorch"] = "pytorch"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rule == "keras" and self.momentum:
+            raise ValueError(
+                "has momentum and rule keras, whose velocity sums rates, too; leave one of them out, or name "
+                "keras.optimizers.RMSprop"
+            )
 
 
 class Adagrad(Common, kw_only=True):
@@ -578,6 +599,36 @@ OPTIMIZERS = {
     "adagrad": Adagrad,
 }
 
+_SGD = {"base": 0.01, "momentum": 0.0, "nesterov": False}
+_ADAM = {"base": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "rule": "keras"}
+_OF_TORCH = _ADAM | {"epsilon": 1e-8, "rule": "pytorch"}
+_RMSPROP = {"base": 0.001, "rho": 0.9, "momentum": 0.0, "epsilon": 1e-7, "rule": "pytorch"}
+# By framework and optimizer what a program has that sets nothing; `base`: the learning rate. keras-2: from
+# 2.1 to TensorFlow 2.10, whose Nadam had two rates. An optimizer of another rule than ours is not here.
+DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
+    "keras-2": {
+        "sgd": _SGD,
+        "adam": _ADAM,
+        "nadam": {k: v for k, v in _ADAM.items() if k != "base"} | {"rule": "keras-2"},
+        "rmsprop": _RMSPROP,
+    },
+    "keras-3": {
+        "sgd": _SGD,
+        "adam": _ADAM,
+        "adamw": _ADAM | {"weight_decay": 0.004},
+        "nadam": _ADAM,
+        "rmsprop": _RMSPROP | {"rule": "keras"},
+        "adagrad": {"base": 0.001, "initial": 0.1, "epsilon": 1e-7},
+    },
+    "pytorch": {
+        "sgd": _SGD | {"base": 0.001},
+        "adam": _OF_TORCH,
+        "adamw": _OF_TORCH | {"weight_decay": 0.01},
+        "nadam": _OF_TORCH | {"base": 0.002},
+        "rmsprop": _RMSPROP | {"base": 0.01, "rho": 0.99, "epsilon": 1e-8},
+    },
+}
+
 
 # The two names of a batch size; a block gives one of them.
 BATCH_SIZES = ("global_batch", "per_replica_batch")
@@ -586,6 +637,15 @@ BATCH_SIZES = ("global_batch", "per_replica_batch")
 def _check_batch_size(block: Any) -> None:
     if all(getattr(block, key) for key in BATCH_SIZES):
         raise ValueError(f"has both {' and '.join(BATCH_SIZES)}; leave one of them out")
+
+
+class RateBlock(LearningRate, frozen=True, kw_only=True):
+    """The schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
+
+    base: rate before scaling and schedule; if absent that of `defaults` of the optimizer
+    """
+
+    base: Positive = ABSENT
 
 
 class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
@@ -599,6 +659,7 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
         precision)
     """
 
+    learning_rate: RateBlock = RateBlock()
     global_batch: Count = ABSENT
     per_replica_batch: Count = ABSENT
     epochs: Count
@@ -607,6 +668,7 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._write_out_defaults()
         _check_batch_size(self)
         if not any(getattr(self, key) for key in BATCH_SIZES):
             raise ValueError(f"has no batch size; add {' or '.join(BATCH_SIZES)}")
@@ -616,6 +678,25 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
                 "has the weights of ImageNet, which are those of mobilenet-v2 with 1000 outputs; "
                 "write both in `model`"
             )
+
+    def _write_out_defaults(self) -> None:
+        options, base, name = dict(self.optimizer), self.learning_rate.base, self.optimizer["name"]
+        if name in OPTIMIZERS and "defaults" in options:
+            theirs = DEFAULTS.get(str(options.pop("defaults")), {}).get(name)
+            if theirs is None:
+                known = (f"{source} for {', '.join(rules)}" for source, rules in DEFAULTS.items())
+                raise ValueError(
+                    f"has defaults that are not there for {name}; there are {'; '.join(known)}: write "
+                    "the numbers, or a framework's own, as torch.optim.Adagrad"
+                )
+            options = theirs | options
+            default = options.pop("base", ABSENT)
+            base = default if base is ABSENT else base
+            msgspec.structs.force_setattr(self, "optimizer", options)
+        if base is ABSENT:
+            raise ValueError("has no learning_rate.base, nor `defaults` that have one; add it")
+        rate = msgspec.structs.replace(self.learning_rate, base=base)
+        msgspec.structs.force_setattr(self, "learning_rate", rate)
 
 
 class MatrixRow(Closed, kw_only=True):

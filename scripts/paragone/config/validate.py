@@ -59,9 +59,10 @@ def check_blocks(blocks: Blocks) -> None:
         where = f"workloads.{name}"
         rule = decoded(workload.optimizer, Optimizer, f"{where}.optimizer").name
         decoded(workload.optimizer, OPTIMIZERS.get(rule, Optimizer), f"{where}.optimizer")
-        for key, value in workload.model.items():  # which have no type before the function is known
-            if isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+[eE][-+]?\d+", value):
-                decoded(value, float, f"{where}.model.{key}")
+        for part in ("model", "optimizer"):  # keys without a type before the function is known
+            for key, value in getattr(workload, part).items():
+                if isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+[eE][-+]?\d+", value):
+                    decoded(value, float, f"{where}.{part}.{key}")
         dataset, data = workload.dataset, blocks.datasets.get(workload.dataset, {})
         if data.get("form") in FORMS or dataset.startswith(f"{TFDS}/"):
             _check_labels(workload.task, data, f"data set {dataset}", f"{where}.task")

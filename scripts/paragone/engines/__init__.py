@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -11,13 +12,20 @@ import numpy as np
 
 from paragone.base import atomic_files, plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, Modes, Programs, World
-from paragone.base.errors import Unavailable, UserError, needing_packages, says_memory_is_full
+from paragone.base.errors import (
+    Unavailable,
+    UserError,
+    first_line,
+    needing_packages,
+    says_memory_is_full,
+)
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import MODEL, Initializer, Spec, Workload
+from paragone.config.run_spec import MODEL, OWN_OPTIMIZERS, Initializer, Spec, Workload
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.machine.process_entry import software
+from paragone.models import signature_of
 from paragone.models.start import checked, placed
 from paragone.models.weights import Entries, Pretrained, Weights, bare, starting
 
@@ -76,10 +84,12 @@ class Reports(Protocol):
     """What an engine reports of its framework, and how it warms up.
 
     An engine that inherits from this class overrides the methods whose values its framework reports.
-    `library`: the module of a framework's models, which knows a `model` of the project's engines.
+    `library`: the module of a framework's models, which knows a `model` of the project's engines. `update`:
+    the framework's own optimizer with its arguments, where the workload names one.
     """
 
     library: Any = None
+    update: str = ""
     model: Any
     workload: Workload
     warm_up_steps: int = 2
@@ -208,6 +218,42 @@ class Engine(Reports, Protocol):
 
     def load(self, folder: Path) -> None:
         """Restore the state that `save` wrote."""
+
+
+def framework_optimizer(
+    spec: Spec, module: Any, *given: Any, wrap: Any = None, **offered: Any
+) -> tuple[Any, str]:
+    """Create the framework's own optimizer that a workload names; also return its call as a text.
+
+    `given`: its first arguments; `offered`: others, for which it may have no use. `wrap`: of the class or
+    function before it is called. Raises `UserError` for a name that the framework lacks, and for an
+    argument that the optimizer does not take.
+    """
+    workload, name = spec.workload, spec.workload.optimizer_name
+    where, prefix = f"workloads.{workload.name}.optimizer", filter(name.startswith, OWN_OPTIMIZERS)
+    path = name.removeprefix(next(prefix)).split(".")
+    kind = reduce(lambda place, part: getattr(place, part, None), path, module)
+    parameters = signature_of(kind).parameters if callable(kind) else {}
+    rate = next((key for key in ("lr", "learning_rate") if key in parameters), None)
+    if rate is None:
+        raise UserError(f"{where}.name: there is no optimizer {name} here; correct it")
+    reserved = (rate, "params", "name", "kwargs")
+    takes = {key: value.default for key, value in parameters.items() if key not in reserved}
+    arguments = {key: value for key, value in workload.optimizer.items() if key != "name"}
+    for key in arguments:
+        if key not in takes:
+            raise UserError(
+                f"{where}.{key}: {name} takes {', '.join(takes)}, and its rate is that of "
+                "`learning_rate`; correct it, or leave it out"
+            )
+    arguments = {key: value for key, value in offered.items() if key in takes} | arguments
+    first = {rate: float(spec.learning_rates(1, 1)[0])}
+    try:
+        optimizer = (wrap(kind) if wrap else kind)(*given, **first, **arguments)
+    except Exception as error:
+        raise UserError(f"{where}: {name}: {first_line(error)}; correct it") from error
+    said = {key: value for key, value in (takes | arguments).items() if value is not None}
+    return optimizer, f"{name}({', '.join(f'{key}={value!r}' for key, value in said.items())})"
 
 
 def begin(

@@ -82,7 +82,7 @@ class Jax(Reports):
         _, params, squares, self._streams, statistics = nnx.split(
             self.model, models.is_trained, models.Squares, models.is_random, ...
         )
-        self._optimizer = create_optimizer(spec.workload.optimizer, self._decayed(params))
+        self._optimizer, self.update = create_optimizer(spec, self._decayed(params))
         params, squares, statistics = jax.tree.map(
             lambda array: jnp.asarray(array, self._dtype if models.is_floating(array) else None),
             (params, squares, statistics),
@@ -201,8 +201,10 @@ class Jax(Reports):
             state["optimizer"],
             state["params"],
             of_words=self._over_occurrences(gradients, of_words),
+            rate=rate,
         )
-        params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
+        scale = -1 if self.workload.optimizer_framework else rate
+        params = jax.tree.map(lambda weight, by: weight - scale * by, state["params"], updates)
         changed = optimizer.mini_step == 0 if self.workload.accumulated > 1 else True
         new = {
             "params": params,

@@ -1,5 +1,6 @@
 """The optimizers of the workloads in optax, with the update rules of Keras."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -8,16 +9,24 @@ import jax.numpy as jnp
 import optax
 
 from paragone.base import plugins
+from paragone.config.run_spec import Spec
+from paragone.engines import framework_optimizer
 
 Options = dict[str, Any]
 
 
-def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransformationExtraArgs:
-    """Create the workload's optimizer. Its updates are to be multiplied by minus the learning rate.
+def create_optimizer(
+    spec: Spec, mask: Any = None
+) -> tuple[optax.GradientTransformationExtraArgs, str]:
+    """Create the workload's optimizer; also return the call of one of optax' own.
 
-    `mask`: a tree of which arrays decay. `update` takes the gradients, the weights and, as the keyword
+    Its updates are to be multiplied by minus the learning rate; those of optax' own are to be added. `mask`:
+    a tree of which arrays decay. `update` takes the gradients, the weights and, as keywords, the `rate` and
     `of_words`, what `Jax` sums over the occurrences of each word of an embedding.
     """
+    if spec.workload.optimizer_framework:
+        return _of_optax(spec)
+    options = spec.workload.optimizer
     parts = [OPTIMIZERS[options["name"]](options)]
     if decay := options.get("weight_decay"):
         place = 1 if options["name"] == "adamw" else 0  # decoupled after, coupled before the rule
@@ -29,7 +38,22 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
         precision = jnp.result_type(float)  # of the weights
         optimizer = optax.MultiSteps(optimizer, several, accumulator_dtype=precision)
         optimizer = optimizer.gradient_transformation()
-    return optax.with_extra_args_support(optimizer)
+    return optax.with_extra_args_support(optimizer), ""
+
+
+def _of_optax(spec: Spec) -> tuple[optax.GradientTransformationExtraArgs, str]:
+    """Return optax' own optimizer, which is given the rate of each step: it may not only multiply by it."""
+
+    def with_rate(kind: Any) -> Any:
+        constants = inspect.signature(kind).parameters.keys() - {"learning_rate"}
+        return optax.inject_hyperparams(kind, static_args=constants)
+
+    def update(gradients: Any, state: Any, params: Any = None, *, rate: Any, **_: Any) -> tuple:
+        state = state._replace(hyperparams={"learning_rate": rate})
+        return inner.update(gradients, state, params)
+
+    inner, call = framework_optimizer(spec, optax, wrap=with_rate)
+    return optax.GradientTransformationExtraArgs(inner.init, update), call
 
 
 def _sgd(options: Options) -> optax.GradientTransformation:
@@ -79,6 +103,7 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         params: optax.Params | None = None,
         *,
         of_words: optax.Updates,
+        **_: Any,
     ) -> tuple[optax.Updates, _NadamState]:
         step = state.taken + 1
         now, ahead = momentum(beta_1, pace * step), momentum(beta_1, pace * (step + 1))
@@ -104,7 +129,8 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
 
 
 def _rmsprop(options: Options) -> optax.GradientTransformation:
-    scaled = optax.scale_by_rms(options["rho"], options["epsilon"], eps_in_sqrt=False)
+    under_root = options.get("rule") == "keras"
+    scaled = optax.scale_by_rms(options["rho"], options["epsilon"], eps_in_sqrt=under_root)
     if momentum := options.get("momentum"):
         return optax.chain(scaled, optax.trace(momentum))
     return scaled

@@ -24,7 +24,7 @@ from paragone.base.engine_reports import ALONE, Devices, Metrics, World
 from paragone.config.run_spec import MODEL, Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
-from paragone.engines import Probe, Reports
+from paragone.engines import Probe, Reports, framework_optimizer
 from paragone.models import create_model
 from paragone.models import torch as models
 from paragone.models.weights import Weights
@@ -53,7 +53,11 @@ class Reference(Reports):
         self.model = models.require_arrays(model).to(self.dtype)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
         self.unused: set[Tensor] = set()  # weights on which no output of the last pass depends
-        self.rule = RULES[spec.workload.optimizer_name]
+        self.own: torch.optim.Optimizer | None = None  # where PyTorch's own defines the update
+        if spec.workload.optimizer_framework:
+            self.own, _ = framework_optimizer(spec, torch.optim, self.learned)
+        else:
+            self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
         self.sums, self.summed = [torch.zeros_like(w) for w in self.learned], 0
         # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
@@ -184,6 +188,12 @@ class Reference(Reports):
         options, self.taken = self.workload.optimizer, self.taken + 1
         norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
         shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
+        if self.own:
+            for weight, g in zip(self.learned, gradients, strict=True):
+                weight.grad = None if weight in self.unused else g * shrink
+            self.own.param_groups[0]["lr"] = rate
+            self.own.step()
+            return
         decoupled = options["name"] == "adamw"
         weights = zip(self.learned, self.states, gradients, squares, strict=True)
         for weight, state, g, square in weights:
@@ -276,9 +286,14 @@ def _nadam(options: dict, step: int, g: Tensor, square: Tensor, state: State) ->
 
 
 def _rmsprop(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:
-    """Return the move of Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it."""
+    """Return the move of Hinton's lecture 6e (2012), with epsilon beside the root, as PyTorch has it.
+
+    The rule of Keras has it under the root.
+    """
     rho = options["rho"]
     state["second"] = rho * state["second"] + (1 - rho) * square
+    if options.get("rule") == "keras":
+        return g / (state["second"] + options["epsilon"]).sqrt()
     move = g / (state["second"].sqrt() + options["epsilon"])
     state["velocity"] = options.get("momentum", 0.0) * state["velocity"] + move
     return state["velocity"]

@@ -114,7 +114,7 @@ class TensorFlow(Reports):
             self._create_model(spec, dataset)
             if drawn:
                 self.set_weights(drawn)
-            self._optimizer = create_optimizer(spec.workload, spec.precision, self.entries())
+            self._optimizer, self.update = create_optimizer(spec, self.entries())
             self._optimizer.build(self.model.trainable_variables)
             self._accumulation: Accumulation | None = None
             if spec.workload.accumulated > 1:
@@ -181,7 +181,9 @@ class TensorFlow(Reports):
             # Summed over replicas this is the mean over the global batch, of which each has as many.
             loss = tf.reduce_sum(losses) / self._divisor(logits, labels)
         gradients = tape.gradient(loss, self.model.trainable_variables)
-        if self.workload.deduplicates and not self.workload.updates_seen_words:
+        workload = self.workload
+        keeps = workload.updates_seen_words or workload.optimizer_framework
+        if workload.deduplicates and not keeps:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [g if g is None else tf.convert_to_tensor(g) for g in gradients]

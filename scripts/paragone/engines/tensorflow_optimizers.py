@@ -7,7 +7,8 @@ import numpy as np
 
 from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
-from paragone.config.run_spec import Workload
+from paragone.config.run_spec import Spec
+from paragone.engines import framework_optimizer
 from paragone.models.weights import Entries, decayed, trainable
 
 Options = dict[str, Any]
@@ -16,16 +17,16 @@ _UNKNOWN = ("name", "rule", "deduplicate", "initial", "decays", "accumulate")
 _CHANGES = ("clip_norm", "weight_decay")
 
 
-def create_optimizer(
-    workload: Workload, precision: str, entries: Entries
-) -> keras.optimizers.Optimizer:
-    """Create the optimizer of a workload, for a model with these entries, in a precision."""
-    options = workload.optimizer
+def create_optimizer(spec: Spec, entries: Entries) -> tuple[keras.optimizers.Optimizer, str]:
+    """Create the workload's optimizer for a model with these entries; also return the call of Keras' own."""
+    options = spec.workload.optimizer
     name = options["name"]
-    if name == "sgd" and not workload.learning_rate.constant:
-        optimizer = _of_keras(options, precision, TorchSgd)
+    if spec.workload.optimizer_framework:
+        return framework_optimizer(spec, keras.optimizers)
+    if name == "sgd" and not spec.workload.learning_rate.constant:
+        optimizer = _of_keras(options, spec.precision, TorchSgd)
     else:
-        optimizer = OPTIMIZERS[name](options, precision)
+        optimizer = OPTIMIZERS[name](options, spec.precision)
     if options.get("decays", "all") != "all":
         optimizer.exclude_from_weight_decay(
             [
@@ -34,7 +35,7 @@ def create_optimizer(
                 if trainable(name) and not decayed(len(layout.shape), options)
             ]
         )
-    return optimizer
+    return optimizer, ""
 
 
 class Accumulation:
@@ -207,19 +208,21 @@ _KERAS = {
     "adam": keras.optimizers.Adam,
     "adamw": keras.optimizers.Adam,
     "nadam": keras.optimizers.Nadam,
-    "rmsprop": TorchRmsprop,
+    "rmsprop": keras.optimizers.RMSprop,
     "adagrad": keras.optimizers.Adagrad,
 }
 # By rule, what Keras does not have.
 _RULES: dict[str, dict[str, Any]] = {
-    "pytorch": {"adam": TorchAdam, "adamw": TorchAdam, "nadam": TorchNadam},
+    "pytorch": dict.fromkeys(["adam", "adamw"], TorchAdam)
+    | {"nadam": TorchNadam, "rmsprop": TorchRmsprop},
     "keras-2": {"nadam": TorchNadam},
 }
 
 
 def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optimizers.Optimizer:
     name = options["name"]
-    kind = kind or _RULES.get(options.get("rule", ""), _KERAS)[name]
+    rule = options.get("rule", "pytorch" if name == "rmsprop" else "keras")
+    kind = kind or _RULES.get(rule, {}).get(name, _KERAS[name])
     arguments = {k: v for k, v in options.items() if k not in (*_UNKNOWN, *_CHANGES)}
     if name == "adagrad":
         arguments["initial_accumulator_value"] = options["initial"]

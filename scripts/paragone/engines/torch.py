@@ -67,12 +67,8 @@ class Torch(Reports):
         if spec.backend.feed == RESIDENT:
             self.resident = self.put(np.concatenate([dataset.train_inputs, dataset.test_inputs]))
         self.pins = spec.backend.feed == "pinned"
-        self.optimizer = create_optimizer(
-            spec.workload.optimizer,
-            self.model,
-            self.device,
-            self.add_squares,
-            fused=bool(spec.tuned("fused_optimizer")),
+        self.optimizer, self.update = create_optimizer(
+            spec, self.model, self.device, self.add_squares
         )
         self._updates = 0
         self.optimizer.register_step_post_hook(self._count_update)
@@ -345,13 +341,19 @@ class Torch(Reports):
 
     def load(self, folder: Path) -> None:
         state = torch.load(folder / "state.pt", weights_only=True)
-        here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = tree_map(
-            lambda saved, like: self.shard_like(saved, like) if torch.is_tensor(like) else saved,
-            state,
-            here,
-        )
-        self.restore((state["model"], state["optimizer"]))
+
+        def placed(saved: Any, like: Any) -> Any:
+            return self.shard_like(saved, like) if torch.is_tensor(like) else saved
+
+        model = tree_map(placed, state["model"], self.model.state_dict())
+        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+        for place, arrays in state["optimizer"][
+            "state"
+        ].items():  # of which PyTorch's own has none yet
+            for key, saved in arrays.items():
+                if torch.is_tensor(saved) and saved.shape == weights[place].shape:
+                    arrays[key] = placed(saved, weights[place])
+        self.restore((model, state["optimizer"]))
 
 
 ENGINE = Torch

@@ -1,6 +1,6 @@
 """The optimizers of the workloads in PyTorch, with the update rules of Keras."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,8 @@ import torch._dynamo  # the first optimizer would: as an import it is on the clo
 from torch import nn
 
 from paragone.base import plugins
+from paragone.config.run_spec import Spec
+from paragone.engines import framework_optimizer
 from paragone.models.weights import decayed
 
 Options = dict[str, Any]
@@ -26,19 +28,23 @@ _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
 
 
 def create_optimizer(
-    options: Options,
+    spec: Spec,
     model: nn.Module,
     device: torch.device,
     add_squares: Reduction,
-    fused: bool = False,
-) -> torch.optim.Optimizer:
-    """Create the workload's optimizer with its state.
+) -> tuple[torch.optim.Optimizer, str]:
+    """Create the workload's optimizer with its state; also return the call of one of PyTorch's own.
 
-    PyTorch would create the state in the first step, which a lazy device would compile as another program;
-    an optimizer of a plugin must return with its state. `add_squares`: turns the squared gradients of a
-    weight in this worker into those of the global batch. `fused`: update all weights in one kernel; not for
-    nadam.
+    PyTorch would create the state in the first step, which a lazy device would compile as another program,
+    and does so for its own; an optimizer of a plugin must return with its state. `add_squares`: turns the
+    squared gradients of a weight in this worker into those of the global batch.
     """
+    options, fused = spec.workload.optimizer, bool(spec.tuned("fused_optimizer"))
+    if spec.workload.optimizer_framework:
+        learned = [weight for weight in model.parameters() if weight.requires_grad]
+        # A lazy device must hold the step count, or it would compile every step anew.
+        offered = {"capturable": device.type == "xla", "fused": fused or None}
+        return framework_optimizer(spec, torch.optim, learned, **offered)
     create = OPTIMIZERS[options["name"]]
     optimizer = create(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
@@ -60,7 +66,7 @@ def create_optimizer(
         optimizer.param_groups[0]["accumulated"] = 0
         for weight in weights:
             optimizer.state[weight]["gradients"] = torch.zeros_like(weight)
-    return optimizer
+    return optimizer, ""
 
 
 def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
@@ -71,9 +77,12 @@ def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     every step.
     """
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    for place, values in state["state"].items():
-        here = optimizer.state[weights[place]]
-        here |= {key: value.to(here[key]) for key, value in values.items()}
+    on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
+    for place, weight in enumerate(weights):
+        here = optimizer.state.pop(weight, {})  # PyTorch's own has none before its first step
+        for key, value in state["state"].get(place, {}).items():
+            where = "cpu" if key == "step" and not on_device else weight.device
+            optimizer.state[weight][key] = value.to(here.get(key, where))
     for group, loaded in zip(optimizer.param_groups, state["param_groups"], strict=True):
         group |= {key: value for key, value in loaded.items() if key != "params"}
 
@@ -133,7 +142,9 @@ def _of_torch(
                 fused=fused,
             )
         case "rmsprop":
-            return torch.optim.RMSprop(
+            of_keras = options.get("rule") == "keras"
+            kind = RmspropOfKeras if of_keras else torch.optim.RMSprop
+            return kind(
                 groups,
                 alpha=options["rho"],
                 eps=options["epsilon"],
@@ -162,18 +173,36 @@ def _of_torch(
     return torch.optim.NAdam(groups, **moments)
 
 
+def _gradients(
+    optimizer: torch.optim.Optimizer,
+) -> Iterator[tuple[nn.Parameter, torch.Tensor, dict[str, Any], dict[str, Any]]]:
+    """Yield each weight with its gradient, to which the coupled decay is added, its state and its group."""
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            if weight.grad is not None:
+                decay = group["weight_decay"]
+                yield weight, weight.grad.add(weight, alpha=decay), optimizer.state[weight], group
+
+
 class AdagradOfKeras(torch.optim.Adagrad):
     """Adagrad with epsilon under the root."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is None:
-                    continue
-                g = weight.grad.add(weight, alpha=group["weight_decay"])
-                sums = self.state[weight]["sum"].addcmul_(g, g)
-                weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])
+        for weight, g, state, group in _gradients(self):
+            sums = state["sum"].addcmul_(g, g)
+            weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])
+
+
+class RmspropOfKeras(torch.optim.RMSprop):
+    """RMSprop with epsilon under the root, without momentum."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:
+        for weight, g, state, group in _gradients(self):
+            mean = state["square_avg"].mul_(group["alpha"])
+            mean.addcmul_(g, g, value=1 - group["alpha"])
+            weight.addcdiv_(g, (mean + group["eps"]).sqrt_(), value=-group["lr"])
 
 
 class AdamEpsilonHat(torch.optim.Adam):

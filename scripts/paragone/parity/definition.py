@@ -189,6 +189,10 @@ def _risen(rate: LearningRate, t: float, length: int) -> float:
             return shape.end + (1 - shape.end) * (1 + math.cos(math.pi * p)) / 2
         case "exponential":
             return shape.rate ** (t - w)
+        case "steplr":
+            return shape.gamma ** math.floor((t - w) / shape.step_size)
+        case "multisteplr":
+            return math.prod(shape.gamma for milestone in shape.milestones if milestone <= t)
 
 
 def _decayed(rate: LearningRate, t: float) -> float:

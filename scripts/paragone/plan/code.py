@@ -77,7 +77,8 @@ def loaded_names(*specs: Spec) -> set[str]:
     workloads = [spec.workload for spec in specs]
     engines = {spec.backend.engine for spec in specs}
     models = {workload.model_name for workload in workloads}
-    return engines | models | {workload.optimizer_name for workload in workloads}
+    rules = {w.optimizer_name for w in workloads if not w.optimizer_framework}
+    return engines | models | rules
 
 
 @cache

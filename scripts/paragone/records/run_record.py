@@ -73,13 +73,15 @@ class TrainedModel(Part, frozen=True):
     """The trainable parameters, and the SHA-256 of the canonical weights before and after training.
 
     `initializer`: the one that was used, keras where the ImageNet weights that the workload asks for were
-    not available. `final_weights`: None when no epoch was completed.
+    not available. `final_weights`: None when no epoch was completed. `update`: the framework's own optimizer
+    that defines the update, with all its arguments; absent where a rule of the project does.
     """
 
     parameters: Count
     initializer: Initializer
     initial_weights: Sha256
     final_weights: Sha256 | None
+    update: str | UnsetType = UNSET
 
 
 class Machine(Part, frozen=True):

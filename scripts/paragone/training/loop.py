@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.engine_reports import ALONE, Modes, World
@@ -271,7 +272,8 @@ def build(worker: Worker) -> tuple[TrainedModel, Modes]:
     if engine.devices != requested(spec):
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
     weights, initializer, _ = begin(engine, spec, worker.pretrained)
-    model = TrainedModel(parameter_count(weights), initializer, digest(weights), None)
+    update = getattr(engine, "update", "") or UNSET
+    model = TrainedModel(parameter_count(weights), initializer, digest(weights), None, update)
     return model, engine.modes()
 
 

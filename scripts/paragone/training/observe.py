@@ -192,6 +192,8 @@ class _Subject:
             begun = engines.begin(self.engine, self.spec, self._run.pretrained)
             self.start, _, self.notices = begun
             self.notices += look(self.engine, self.spec, self.dataset)
+            if update := getattr(self.engine, "update", ""):
+                self.notices.append(f"the framework's own optimizer defines the update: {update}")
 
         self.engine.build = build_and_look
 
