@@ -149,7 +149,7 @@ def test_an_option_of_another_type_is_refused(model, message):
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    zip(DEFAULTS["pytorch"], ("SGD", "Adam", "AdamW", "NAdam", "RMSprop"), strict=True),
+    [*zip(DEFAULTS["pytorch"], ("SGD", "Adam", "AdamW", "NAdam", "RMSprop"), strict=True)],
 )
 def test_the_defaults_of_pytorch_are_those_of_its_optimizers(name, kind):
     theirs = getattr(torch.optim, kind)([torch.zeros(1)]).defaults
