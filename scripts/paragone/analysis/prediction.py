@@ -341,14 +341,13 @@ class Spread:
         runs = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         runs.loc[len(runs)] = pd.Series(published)
         counts, n = [], len(runs) - 1
-        outside: list[tuple[str, int]] = []
         for row in runs.index:
             rest = runs.drop(row)
             half = scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * rest.std()
             apart = (runs.loc[row] - rest.mean()).abs()
             inside = apart <= half * math.sqrt(1 + 1 / n)
             counts.append(int(inside.sum()))
-            outside = [*inside.index[~inside]]  # at last those of the published run
+        outside = [*inside.index[~inside]]  # of the last row, the published run
         return outside, sum(count <= counts[-1] for count in counts), len(counts)
 
 

@@ -200,14 +200,14 @@ def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
     """
     final: dict[str, list[int]] = {}
     ended = {row.system for row in rows if row.final and row.is_outcome}
+    able = [
+        place
+        for place, row in enumerate(rows)
+        if row.epoch and not row.flaws and (row.final or row.system not in ended)
+    ]
+    able.sort(key=lambda place: rows[place].epoch or 0)
     for metric in (*_OF_OTHER_TASKS, *FINAL, *_OF_VALIDATION):
-        of_metric = [
-            place
-            for place, row in enumerate(rows)
-            if row.metric == metric and row.epoch and not row.flaws
-            if row.final or row.system not in ended
-        ]
-        of_metric.sort(key=lambda place: rows[place].epoch or 0)
+        of_metric = [place for place in able if rows[place].metric == metric]
         last = {(rows[place].system, rows[place].best): place for place in of_metric}
         for (system, _), place in last.items():
             final.setdefault(system, []).append(place)
@@ -238,15 +238,11 @@ def _published_run(
         line.findings[line.judge] = line.finding
     curve = [line for line in lines if line.row.system == system and line.family == "curve"]
     others = adjusted([line.finding.judgement for line in curve if line.finding.judgement])
-    run = PublishedRun(
-        system,
-        protocol.workload,
-        able[0].judge if able else final[0].judge,
-        tuple(numbers),
-        _curve(system, lines, evidence),
-        ends=ends if broken else None,
-        astray=tuple(number for number in others if number.alone <= number.alpha),
-    )
+    astray = tuple(number for number in others if number.alone <= number.alpha)
+    judging = (able or final)[0].judge
+    of_epochs = _curve(system, lines, evidence)
+    run = PublishedRun(system, protocol.workload, judging, tuple(numbers), of_epochs)
+    run = replace(run, ends=ends if broken else None, astray=astray)
     if not able:
         return replace(run, lacks=final[0].finding.reasons, here=final[0].finding.runs)
     second = protocol.second_workload
@@ -302,16 +298,12 @@ def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]
             key = repr((evidence.protocols[run.system].program, sorted(epochs)))
             programs.setdefault(key, []).append(run)
     return [
-        replace(
-            sample[0],
-            numbers=_means(sample),
-            curve=None,
-            explanation=None,
-            count=len(sample),
-            astray=(),
+        PublishedRun(
+            run.system, run.workload, run.judge, _means(sample), count=len(sample), ends=run.ends
         )
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
+        for run in sample[:1]
     ]
 
 

@@ -196,8 +196,7 @@ class System(Closed, kw_only=True):
 
 
 class Protocol(System, kw_only=True):
-    """A system's conditions with the workload that its numbers are of and its `epochs`; empty if they are of
-    none."""
+    """A system's conditions with the workload of its numbers and its epochs, empty if they are of none."""
 
     workload: str = ""
     epochs: Count | None = None
@@ -343,8 +342,7 @@ def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock])
     """
     best = cells.get("epoch") == _BEST
     if best:
-        cells = {**cells, "final": "yes"}
-        del cells["epoch"]
+        cells = {key: cells[key] for key in cells if key != "epoch"} | {"final": "yes"}
     for name in _WHOLE:
         if not cells.get(name, "0").isdecimal():
             raise UserError(f"{where}: {name} {cells[name]!r} is no whole number")
@@ -356,9 +354,7 @@ def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock])
             f"{where}: workload {row.workload!r} is none of {FILE}, which has {', '.join(workloads)}"
         )
     if best and not (row.workload and row.split):
-        raise UserError(
-            f"{where}: epoch {_BEST} is of a metric of a workload on a split; write both, or leave it empty"
-        )
+        raise UserError(f"{where}: epoch {_BEST} is of a workload's metric on a split; write both")
     _check_metric(row, where, workloads)
     if row.final and row.workload and row.epoch is None:
         row = replace(row, epoch=workloads[row.workload].epochs)

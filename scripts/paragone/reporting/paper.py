@@ -154,8 +154,7 @@ def _cells(table: Table) -> pd.DataFrame:
         lines = zip(cells["condition"], cells["system"], strict=True)
         cells["condition"] = [text.removeprefix(f"{system}, ") for text, system in lines]
         able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])
-        columns = [name for name in _OF_PUBLISHED if name in cells]
-        cells = cells.loc[able if able.any() else able.index, columns]
+        cells = cells.loc[able if able.any() else able.index].filter(items=_OF_PUBLISHED)
     if "effect" in cells:  # a verdict names the better one of its row
         winners = cells["verdict"].str.partition(" is ")[0]
         for side in ("first", "second"):

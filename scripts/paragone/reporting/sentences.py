@@ -437,8 +437,7 @@ def not_compared(runs: Sequence[PublishedRun], seconds: float) -> str:
 
 
 def differing(run: PublishedRun) -> str:
-    """Return which numbers of a published run differ, and to which side, and which of its other epochs do;
-    empty if none does."""
+    """Return which numbers of a published run, of other epochs too, differ and how; empty if none does."""
     sides: dict[str, list[str]] = {}
     for number in sorted(run.numbers, key=lambda number: number.difference > 0):
         if number.verdict == prediction.DIFFERS:
