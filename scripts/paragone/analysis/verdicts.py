@@ -188,7 +188,7 @@ def compare_all(
         _published_run(system, evidence, [lines[place] for place in sorted(places)], lines)
         for system, places in finals(rows).items()
     ]
-    samples = _samples(runs, evidence)
+    samples = [sample for sample in _samples(runs, evidence) if sample.numbers]
     runs = [replace(run, varied=_varied(run, lines, evidence)) for run in runs]
     return Comparison(lines, runs, samples)
 
