@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from paragone.base.atomic_files import sha256_of, write_text
 from paragone.base.errors import UserError, entry_point
@@ -22,8 +23,9 @@ from paragone.base.typed_json import Job, read_job, write
 COMPLETE = "pins.txt"  # in an environment that is complete: what it has
 PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has it
 UNRESOLVED = (
-    "No solution found"  # what uv says where requirements cannot be met; other faults are no result
+    "No solution found"  # uv's words where requirements cannot be met; other faults are no result
 )
+PIPES: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
 
 class Environment(Job, kw_only=True):
@@ -62,7 +64,12 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
     write_text("\n".join(job.pins), listed)  # uv keeps these versions as far as it can
     version = next((text.split("=")[1] for text in job.conda if text.startswith("python")), None)
     target = ["--python-version", version, *PLATFORM] if version else ["--python", sys.executable]
-    options = ["--generate-hashes", "--no-annotate", "--no-header", "--only-binary", ":all:"]
+    options = ["--generate-hashes", "--no-annotate", "--no-header", "--emit-find-links"]
+    options += ["--only-binary", ":all:"]
+    if any(
+        "index" in line for line in job.requirements
+    ):  # of the user's own, from which it is installed
+        options.append("--emit-index-url")
     done = call([uv(), "pip", "compile", *options, *target, "--output-file", listed, asked])
     if done.returncode and UNRESOLVED in done.stdout:
         reason = f"its environment cannot be resolved: {sentence(done.stdout)}"
@@ -70,7 +77,7 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
         return Interpreter(reason=reason)
     check(done, f"{job.backend}: its environment was not resolved")
     pins = listed.read_text(encoding="utf-8")
-    number = len(re.findall(r"(?m)^[A-Za-z0-9]", pins))
+    number = len(re.findall(r"(?m)^[^\s#-]", pins))
     key = sha256_of({"pins": pins, "python": job.conda or [sys.version, sys.base_prefix]})[:12]
     place = (job.environments / key).absolute()
     begin = time.monotonic()
@@ -89,42 +96,29 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
 def install(job: Environment, listed: Path, place: Path) -> None:
     """Make an environment with the pins in a file. Raises `UserError`."""
     fault = f"{job.backend}: its environment was not installed"
-    if job.conda:
-        packages = re.findall(r"(?m)^([A-Za-z0-9][^\s\\]*)", listed.read_text(encoding="utf-8"))
-        lines = [*job.conda, "pip:", *(f"    - {package}" for package in packages)]
-        text = "".join(f"  - {line}\n" for line in lines).replace("  -     -", "      -")
-        file = listed.with_name("environment.yaml")
-        write_text(f"channels:\n  - conda-forge\ndependencies:\n{text}", file)
-        conda = os.environ.get("CONDA_EXE") or shutil.which("conda") or "conda"
-        check(
-            call([conda, "env", "create", "--yes", "--quiet", "--prefix", place, "--file", file]),
-            fault,
-        )
+    if not job.conda:
+        check(call([uv(), "venv", "--python", sys.executable, place]), fault)
+        options = ["--require-hashes", "--compile-bytecode", "--python", str(place / "bin/python")]
+        check(call([uv(), "pip", "install", *options, "--requirements", listed]), fault)
         return
-    check(call([uv(), "venv", "--python", sys.executable, place]), fault)
-    options = ["--require-hashes", "--compile-bytecode", "--python", str(place / "bin/python")]
-    check(call([uv(), "pip", "install", *options, "--requirements", listed]), fault)
+    pins = re.findall(r"(?m)^([^\s#].*?)(?: \\)?$", listed.read_text(encoding="utf-8"))
+    lines = [*(f"  - {line}" for line in (*job.conda, "pip:")), *(f"      - {pin}" for pin in pins)]
+    file = listed.with_name("environment.yaml")
+    write_text("\n".join(["channels:", "  - conda-forge", "dependencies:", *lines, ""]), file)
+    create = [os.environ.get("CONDA_EXE", "conda"), "env", "create", "--yes", "--quiet"]
+    check(call([*create, "--prefix", place, "--file", file]), fault)
 
 
 def uv() -> str:
     """The installer. Raises `UserError` where it is not there."""
-    beside = Path(sys.executable).with_name("uv")
-    if found := str(beside) if beside.exists() else shutil.which("uv"):
+    if found := shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
         return found
     raise UserError("environments are made by uv, which is not here: install it, `pip install uv`")
 
 
 def call(line: list[str | Path]) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(
-        line,
-        check=False,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    return subprocess.run(line, check=False, text=True, errors="replace", **PIPES)
 
 
 def check(done: subprocess.CompletedProcess[str], fault: str) -> None:

@@ -42,13 +42,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
     job: Multiplication = read_job(Multiplication, arguments)
     backend = job.backend
-    missing = ""
-    try:
-        if (python := python_of(job.pythons)) != sys.executable:
-            elsewhere(python, job)
-            return
-    except Unavailable as error:
-        missing = str(error)
     shapes: dict[str, list[tuple[Count, Count, Count]]] = {}  # by precision
     if job.products:
         shapes["float32"] = [*job.products]
@@ -61,15 +54,16 @@ def main(arguments: list[str] | None = None) -> None:
             f"backend: no products for engine {backend.engine!r}; add it to FRAMEWORKS of "
             "scripts/paragone/microbenchmarks/products.py or leave the backend out of matmul.backends"
         )
-    cases, device_name = [], None
+    cases = []
     try:
-        if missing:
-            raise Unavailable(missing)
+        if (python := python_of(job.pythons)) != sys.executable:
+            elsewhere(python, job)
+            return
         with needing_packages():
             framework = FRAMEWORKS[backend.engine](backend.device, measuring.threads)
-        device_name = framework.device_name
+        device_name, missing = framework.device_name, ""
     except Unavailable as error:
-        missing = str(error)
+        device_name, missing = None, str(error)
         print(f"[{backend.name}] unavailable: {missing}", flush=True)
     for precision, products_of in shapes.items():
         if missing:

@@ -126,7 +126,7 @@ def test_the_answers_name_the_first_question_and_what_was_not_run(smoke, results
     assert "undecided" in first
     assert PLAN.sections[PLAN.primary].title in text
     (*_, opened) = read(results / "answers.json")
-    named = {one.experiment for one in opened.answers if "device not available" in one.text}
+    named = {one.experiment for one in opened.answers if "not available here" in one.text}
     absent = {spec.name for spec in PLAN.unavailable}
     assert named == {name for name in PLAN.experiments if absent & {*PLAN.runs_of(name)}}
 

@@ -104,7 +104,7 @@ def test_variants_drop_no_run(everything):
         "PyTorch/XLA SPMD": "failed parity: no speed compared (all 3 runs)",
         "PyTorch DDP": "diverged (both runs)",
         "TensorFlow MultiWorkerMirrored": "out of memory (both runs)",
-        "TensorFlow TPU": "device not available",
+        "TensorFlow TPU": "not available here",
     }
     torch = speeds[speeds["series"] == "PyTorch"].iloc[0]
     median = np.median(speeds[speeds["series"] == "PyTorch"]["value"])

@@ -198,7 +198,7 @@ def test_what_was_not_run_and_what_has_no_speed_is_open():
     assert opened(left_out=["no."]) == ["no."]
     absent = [make_record(name, status="unavailable") for name in ("tensorflow-tpu", "torch-xla")]
     assert opened(make_record("torch"), *absent) == [
-        "TensorFlow TPU and PyTorch/XLA SPMD were not run: device not available."
+        "TensorFlow TPU and PyTorch/XLA SPMD were not run: not available here."
     ]
     lacks = pairs(("A", "B", NOT_COMPARED, math.nan), first_lacks="failed parity")
     assert opened(rows=lacks) == ["A has no speed: failed parity."]

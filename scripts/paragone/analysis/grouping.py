@@ -24,7 +24,7 @@ _STATUSES = {
     "diverged": "diverged",
     "out_of_memory": "out of memory",
     "crashed": "crashed",
-    "unavailable": "device not available",
+    "unavailable": "not available here",
     "unsupported": "not supported there",
     "refused": "failed parity: not trained",
     "invalid": "breaks a rule",

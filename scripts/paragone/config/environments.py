@@ -100,32 +100,24 @@ def _shade(color: str, share: float) -> str:
 
 def check(block: BackendBlock, where: str) -> None:
     """Raise `UserError`, which `where` begins, for an environment that is not there or lacks a package."""
-    name = block.environment
-    if is_path(name):
-        if Path(name).is_dir() and not Path(name, "bin/python").exists():
-            raise UserError(
-                f"{where}.environment: {name} has no bin/python; name a virtual environment"
-            )
-        if Path(name).is_dir() and block.versions:
-            raise UserError(
-                f"{where}.versions: the environment {name} is a folder, which is used as it is; leave "
-                "versions out, or name a file of requirements"
-            )
-        if not Path(name).exists():
-            raise UserError(
-                f"{where}.environment: there is no file or folder {name}; correct the path"
-            )
-    elif not file_of(name).is_file():
-        raise UserError(
-            f"{where}.environment: there is no envs/{name}.yaml in this checkout or a plugin; add it or name "
-            "one that is there, or a path with a slash"
+    name, versions, key, fault = block.environment, block.versions or {}, "environment", ""
+    if is_path(name) and not Path(name).exists():
+        fault = f"there is no file or folder {name}; correct the path"
+    elif is_path(name) and Path(name).is_dir() and versions:
+        key, fault = (
+            "versions",
+            f"{name} is a folder, which is used as it is; leave one of them out",
         )
-    elif missing := sorted({*(block.versions or {})} - {_name(pin) for pin in pins(name)}):
+    elif is_path(name) and Path(name).is_dir() and not Path(name, "bin/python").exists():
+        fault = f"{name} has no bin/python; name a virtual environment, or a file of requirements"
+    elif not is_path(name) and not file_of(name).is_file():
+        fault = f"there is no envs/{name}.yaml in this checkout or a plugin; add it, or name one or a path"
+    elif not is_path(name) and (missing := sorted({*versions} - {*map(_name, pins(name))})):
         close = difflib.get_close_matches(missing[0], map(_name, pins(name)), 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        raise UserError(
-            f"{where}.versions.{missing[0]}: envs/{name}.yaml has no such package{meant or '; leave it out'}"
-        )
+        meant = f"did you mean {close[0]}?" if close else "leave it out"
+        key, fault = f"versions.{missing[0]}", f"envs/{name}.yaml has no such package; {meant}"
+    if fault:
+        raise UserError(f"{where}.{key}: {fault}")
 
 
 def content_of(environment: str) -> str | None:
@@ -153,35 +145,28 @@ def pins(environment: str) -> list[str]:
 
 def base(environment: str) -> list[str]:
     """What conda installs itself: Python and pip, in the versions of the conda file."""
-    return re.findall(
-        r"(?m)^ +- ((?:python|pip) =\S+)$", file_of(environment).read_text(encoding="utf-8")
-    )
+    text = file_of(environment).read_text(encoding="utf-8")
+    return re.findall(r"(?m)^ +- ((?:python|pip) =\S+)$", text)
 
 
 def requirements(block: BackendBlock) -> list[str]:
     """What an environment must have, as pip reads it: of `envs/` the packages, whose versions may change with
     those asked for; of the user's file all lines but those of these packages, and what a worker needs."""
     versions, name = block.versions or {}, block.environment
-    of_project = plugins.LIBRARY.parents[1] / f"envs/{WORKER}.in"
+    source = Path(name) if is_path(name) else file_of(name).with_suffix(".in")
+    listed = _lines(source) if source.exists() else pins(name)
+    lines = [_freed(line, versions, not is_path(name)) for line in listed]
     if is_path(name):
-        lines = [*(_freed(line, versions, all_of_them=False) for line in _lines(Path(name)))]
-        lines += [_freed(line, versions) for line in _lines(of_project)]
-    else:
-        source = file_of(name).with_suffix(".in")
-        listed = _lines(source) if source.exists() else pins(name)
-        lines = [_freed(line, versions) for line in listed]
-    return [
-        *dict.fromkeys(lines),
-        *(f"{package}=={version}" for package, version in versions.items()),
-    ]
+        lines += _lines(plugins.LIBRARY.parents[1] / f"envs/{WORKER}.in")
+    asked = [f"{package}=={version}" for package, version in versions.items()]
+    return [*dict.fromkeys(lines), *asked]
 
 
-def _freed(line: str, versions: Versions, all_of_them: bool = True) -> str:
-    """A requirement without its version, if it is one of `versions`, or of `all_of_them`."""
+def _freed(line: str, versions: Versions, every: bool) -> str:
+    """A requirement without its version, if its package is one of `versions`, or `every` one is freed."""
     match = _REQUIREMENT.match(line)
-    if match and (_name(line) in versions or (all_of_them and match[3])):
-        return f"{match[1]}{match[2] or ''}"
-    return line
+    free = match and (_name(line) in versions or (every and match[3]))
+    return f"{match[1]}{match[2] or ''}" if match and free else line
 
 
 def _name(requirement: str) -> str:
@@ -190,12 +175,21 @@ def _name(requirement: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file of requirements and of those that it names, without comments, with whole paths."""
-    text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+    """The lines of a file of requirements and of those that it names, without comments, with whole paths.
+
+    Raises `UserError` for options that decide what is installed without saying it, such as `-c` and `-e`.
+    """
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines()):
         option, _, named = line.partition(" ")
         if option in ("-r", "--requirement"):
             yield from _lines(path.parent / named.strip())
+        elif line.startswith("-") and not re.match(
+            "(--(extra-)?index-url|-i|--find-links|-f)[ =]", line
+        ):
+            raise UserError(
+                f"{path}: {line}: is not read; write packages, their versions, and wheels"
+            )
         elif line.endswith(".whl") and (path.parent / line).is_file():
             yield str((path.parent / line).resolve())
         elif line:
