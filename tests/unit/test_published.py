@@ -261,6 +261,9 @@ def test_only_what_is_final_is_the_end_and_a_log_that_breaks_off_is_compared_at_
     ended = [structs.replace(row, final="yes") if row.epoch == 3 else row for row in rows]
     runs = compared(ended, evidence, made).runs
     assert [(run.ends, run.numbers[0].claim.epoch) for run in runs] == [(None, 3)] * 4
+    beside = structs.replace(ended[2], quantity="loss", final="")
+    places = verdicts.finals([*ended[:3], beside, structs.replace(beside, epoch=2)])
+    assert sorted(places["Ann"]) == [2, 3]
 
 
 def test_the_best_epoch_is_compared_with_the_best_of_ours():

@@ -196,14 +196,16 @@ def compare_all(
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
     """Return the places of each system's final rows: the last of each metric but training scores.
 
-    Of a system that has no final ones they are its last: the log breaks off there. Flawed rows are none.
+    What is of one epoch with a final number is final. Of a system that has none they are its last: the log
+    breaks off there. Flawed rows are none.
     """
     final: dict[str, list[int]] = {}
-    ended = {row.system for row in rows if row.final and row.is_outcome}
+    ends = {row.system: row.epoch for row in rows if row.final and row.is_outcome}
     able = [
         place
         for place, row in enumerate(rows)
-        if row.epoch and not row.flaws and (row.final or row.system not in ended)
+        if row.epoch and not row.flaws
+        if row.final or row.epoch == ends.get(row.system, row.epoch)
     ]
     able.sort(key=lambda place: rows[place].epoch or 0)
     for metric in (*_OF_OTHER_TASKS, *FINAL, *_OF_VALIDATION):
@@ -220,9 +222,9 @@ def _published_run(
     """Judge a published run by its `final` lines; verdicts are adjusted for how many numbers it has."""
     protocol = evidence.protocols[system]
     ends = max(line.row.epoch or 0 for line in final), protocol.epochs or 0
-    broken = ends[0] < ends[1] and not final[0].row.final
+    broken = ends[0] < ends[1] and not any(line.row.final for line in final)
     for line in final:
-        line.family = "final" if line.row.final else "last"
+        line.family = "last" if broken else "final"
         if broken:
             caveats = *line.finding.caveats, ("log_ends", line.row.epoch, ends[1])
             line.finding = replace(line.finding, caveats=caveats)
