@@ -10,7 +10,9 @@ rule contests:
         first_steps=lambda wildcards: PLAN.first_steps(*PLAN.timed[wildcards.question].variants),
         probes=lambda wildcards: PLAN.probes_of(*PLAN.timed[wildcards.question].variants),
         # Variants of several environments share a contest: each is started with the Python of its own.
-        pythons=lambda wildcards: PLAN.pythons(*PLAN.timed[wildcards.question].variants, every=True),
+        pythons=lambda wildcards: PLAN.pythons(
+            *(spec.backend for spec in PLAN.timed[wildcards.question].variants), every=True
+        ),
         # What time left undecided is taken up again at the end of the call that finds it so.
         earlier=lambda wildcards: PLAN.earlier(wildcards.question, wildcards.record),
     output:
@@ -61,7 +63,7 @@ use rule check_parity as first_answer with:
 
 rule measure_products:
     input:
-        pythons=lambda wildcards: PLAN.pythons_of(wildcards.backend),
+        pythons=lambda wildcards: PLAN.pythons(PLAN.products[wildcards.backend]),
     output:
         result="<results>/matmul/{backend}.json",
     log:

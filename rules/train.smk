@@ -34,7 +34,7 @@ rule train:
         weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
         first_steps=lambda wildcards: PLAN.first_steps(PLAN.runs[wildcards.run]),
         probes=lambda wildcards: PLAN.probes_of(PLAN.runs[wildcards.run]),
-        pythons=lambda wildcards: PLAN.pythons(PLAN.runs[wildcards.run]),
+        pythons=lambda wildcards: PLAN.pythons(PLAN.runs[wildcards.run].backend),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -73,7 +73,7 @@ rule probe:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.probed(wildcards)),
         weights=lambda wildcards: PLAN.weights(PLAN.probed(wildcards)),
-        pythons=lambda wildcards: PLAN.pythons(PLAN.probed(wildcards)),
+        pythons=lambda wildcards: PLAN.pythons(PLAN.probed(wildcards).backend),
     output:
         output="<results>/parity/{workload}/{backend}.npz",
     log:

@@ -209,15 +209,13 @@ def variant(job: Contests, spec: Spec, meeting: Path) -> LiveVariant:
         ),
         meeting,
     )
+    line, reason, status = [], refusal(job.probes, spec.backend.name), "refused"
     try:
         line = [python_of(job.pythons, spec.backend.name), str(PROGRAM), str(path)]
     except Unavailable as error:
-        return LiveVariant(
-            Contestant(spec=spec, status="unavailable", reason=str(error)), meeting, []
-        )
-    reason = refusal(job.probes, spec.backend.name)
-    status = "refused" if reason else "completed"
-    return LiveVariant(Contestant(spec=spec, status=status, reason=reason), meeting, line)
+        reason, status = str(error), "unavailable"
+    state = Contestant(spec=spec, status=status if reason else "completed", reason=reason)
+    return LiveVariant(state, meeting, line)
 
 
 if __name__ == "__main__":

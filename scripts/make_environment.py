@@ -25,6 +25,7 @@ PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has
 UNRESOLVED = (
     "No solution found"  # uv's words where requirements cannot be met; other faults are no result
 )
+UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "uv"
 PIPES: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
 
@@ -70,12 +71,11 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
         "index" in line for line in job.requirements
     ):  # of the user's own, from which it is installed
         options.append("--emit-index-url")
-    done = call([uv(), "pip", "compile", *options, *target, "--output-file", listed, asked])
-    if done.returncode and UNRESOLVED in done.stdout:
-        reason = f"its environment cannot be resolved: {sentence(done.stdout)}"
+    said = run([UV, "pip", "compile", *options, *target, "--output-file", listed, asked])
+    if UNRESOLVED in said:
+        reason = f"its environment cannot be resolved: {sentence(said)}"
         print(f"[{job.backend}] unavailable: {reason}", flush=True)
         return Interpreter(reason=reason)
-    check(done, f"{job.backend}: its environment was not resolved")
     pins = listed.read_text(encoding="utf-8")
     number = len(re.findall(r"(?m)^[^\s#-]", pins))
     key = sha256_of({"pins": pins, "python": job.conda or [sys.version, sys.base_prefix]})[:12]
@@ -95,36 +95,34 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
 
 def install(job: Environment, listed: Path, place: Path) -> None:
     """Make an environment with the pins in a file. Raises `UserError`."""
-    fault = f"{job.backend}: its environment was not installed"
     if not job.conda:
-        check(call([uv(), "venv", "--python", sys.executable, place]), fault)
+        run([UV, "venv", "--python", sys.executable, place])
         options = ["--require-hashes", "--compile-bytecode", "--python", str(place / "bin/python")]
-        check(call([uv(), "pip", "install", *options, "--requirements", listed]), fault)
+        run([UV, "pip", "install", *options, "--requirements", listed])
         return
     pins = re.findall(r"(?m)^([^\s#].*?)(?: \\)?$", listed.read_text(encoding="utf-8"))
     lines = [*(f"  - {line}" for line in (*job.conda, "pip:")), *(f"      - {pin}" for pin in pins)]
     file = listed.with_name("environment.yaml")
     write_text("\n".join(["channels:", "  - conda-forge", "dependencies:", *lines, ""]), file)
     create = [os.environ.get("CONDA_EXE", "conda"), "env", "create", "--yes", "--quiet"]
-    check(call([*create, "--prefix", place, "--file", file]), fault)
+    run([*create, "--prefix", place, "--file", file])
 
 
-def uv() -> str:
-    """The installer. Raises `UserError` where it is not there."""
-    if found := shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
-        return found
-    raise UserError("environments are made by uv, which is not here: install it, `pip install uv`")
-
-
-def call(line: list[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    return subprocess.run(line, check=False, text=True, errors="replace", **PIPES)
-
-
-def check(done: subprocess.CompletedProcess[str], fault: str) -> None:
-    """Raise `UserError` if a command has failed."""
-    if done.returncode:
-        raise UserError(f"{fault}: {sentence(done.stdout)}; correct that, and run again")
+def run(line: list[str | Path]) -> str:
+    """Run an installer; return what it says. Raises `UserError` for any fault but requirements that cannot be
+    met."""
+    try:
+        done = subprocess.run(line, check=False, text=True, errors="replace", **PIPES)
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no {line[0]} here, which makes environments; install it"
+        ) from None
+    if done.returncode and UNRESOLVED not in done.stdout:
+        fault = f"{' '.join(map(str, line[1:3]))}: {sentence(done.stdout)}"
+        raise UserError(
+            f"{line[0]} could not make an environment: {fault}; correct that, and run again"
+        )
+    return done.stdout
 
 
 def sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""One version in two environments is not called faster than itself: ten real questions, up to eight contests."""
+"""One version in two environments is not called faster than itself: ten real questions."""
 
 import json
 import sys

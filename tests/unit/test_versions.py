@@ -164,11 +164,11 @@ def test_jobs_know_the_pythons_that_are_not_their_own():
     plan = Plan(config=config)
     files = [f"<results>/environments/{name}.numpy-2.4.6.json" for name in ("jax", "torch")]
     (question,) = plan.timed.values()
-    assert plan.pythons(*question.variants) == files
-    by_backend = {spec.backend.name: spec for spec in plan.runs.values()}
+    assert plan.pythons(*(spec.backend for spec in question.variants)) == files
+    by_backend = {spec.backend.name: spec.backend for spec in plan.runs.values()}
     assert plan.pythons(by_backend["torch"]) == []
     assert plan.pythons(by_backend["torch.numpy-2.4.6"]) == files[1:]
-    reference = plan.probes["fashion-conv", "reference"]
+    reference = plan.probes["fashion-conv", "reference"].backend
     assert plan.pythons(reference) == []
     separate = Plan(config=config | {"environments": "separate"})
     assert separate.pythons(by_backend["torch"]) == ["<results>/environments/torch.json"]

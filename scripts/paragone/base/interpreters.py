@@ -18,7 +18,7 @@ def python_of(files: tuple[Path, ...], backend: str = "") -> str:
     """Return the Python that runs a backend: that of its file, <backend>.json, or that of this process.
 
     Without a `backend` the first file is the one. Raises `Unavailable` where the environment could not be
-    made, and `UserError` where its Python is not on this host.
+    made, `UserError` where its Python is not on this host.
     """
     path = next((path for path in files if backend in ("", path.stem)), None)
     if path is None:

@@ -19,7 +19,6 @@ from paragone.config.schema import BackendBlock, Config, Versions
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
-WORKER = "train"  # the list of what a worker needs beside its framework
 LONGEST = 100  # characters of a name that becomes that of files
 _PIN = re.compile(r"(?m)^ +- ([a-z0-9-]+==[^\s=]+)$")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(==\s*[^\s;,#]+$)?")
@@ -68,10 +67,12 @@ def variants(config: Config) -> dict[str, BackendBlock]:
     blocks = {}
     for name, choices in asked.items():
         block, others = config.backends[name], [versions for versions in choices if versions]
-        packages = sorted({package for versions in choices for package in versions})
-        differing = [key for key in packages if len({one.get(key) for one in choices}) > 1]
         for place, versions in enumerate(others):
-            shown = {key: versions[key] for key in differing if key in versions}
+            shown = {
+                key: version
+                for key, version in sorted(versions.items())
+                if any(one.get(key) != version for one in choices)
+            }
             share = 0.65 * (len(choices) - 1 - place) / len(choices)
             blocks[variant(name, versions)] = replace(
                 block,
@@ -157,7 +158,7 @@ def requirements(block: BackendBlock) -> list[str]:
     listed = _lines(source) if source.exists() else pins(name)
     lines = [_freed(line, versions, not is_path(name)) for line in listed]
     if is_path(name):
-        lines += _lines(plugins.LIBRARY.parents[1] / f"envs/{WORKER}.in")
+        lines += _lines(plugins.LIBRARY.parents[1] / "envs/train.in")
     asked = [f"{package}=={version}" for package, version in versions.items()]
     return [*dict.fromkeys(lines), *asked]
 

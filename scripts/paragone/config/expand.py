@@ -200,12 +200,10 @@ def cells(row: MatrixRow) -> list[MatrixRow]:
     combined = [
         replace(row, **dict(zip(lists, choice, strict=True))) for choice in product(*lists.values())
     ]
-    return [
-        replace(cell, backend=variant(str(cell.backend), cell.versions), versions=ABSENT)
-        if isinstance(cell.versions, dict)
-        else cell
-        for cell in combined
-    ]
+    for cell in combined:
+        versions: Any = cell.versions or {}  # one choice
+        cell.backend, cell.versions = variant(str(cell.backend), versions), ABSENT
+    return combined
 
 
 def spec_of(

@@ -28,7 +28,7 @@ from paragone.config.narrow import narrow
 from paragone.config.numbers import numbers_of
 from paragone.config.papers import Paper, with_papers
 from paragone.config.questions import cell, scales, schedule
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Backend, Spec
 from paragone.config.schema import BackendBlock, PageSection
 from paragone.config.validate import validate
 from paragone.plan.code import code_of, loaded_names
@@ -177,25 +177,17 @@ class Plan:
 
     def environment_of(self, spec: Spec) -> str:
         """The conda file of what the parity gate compares, as seen from `rules/`."""
-        return self.environment(self._home(spec))
+        return self.environment(self._home(spec.backend))
 
-    def pythons(self, *specs: Spec, every: bool = False) -> list[str]:
-        """The files that name the Python of each backend in a job that is not the Python of the job itself.
+    def pythons(self, *backends: Backend, every: bool = False) -> list[str]:
+        """The files that name the Python of each of these backends that is not the Python of their job.
 
         `every`: of a job that starts variants, by conda each with the Python of its own.
         """
-        return self.pythons_of(
-            *{self._home(spec) for spec in specs}, every=every and self._by_conda
-        )
-
-    def pythons_of(self, *backends: str, every: bool = False) -> list[str]:
-        """The same of backends by name: of those whose environment is made, or of all (`every`)."""
-        blocks = with_reference(self.config.backends)
-        return [
-            f"<results>/environments/{name}.json"
-            for name in sorted(backends)
-            if every or self._is_made(blocks[name])
-        ]
+        blocks, every = with_reference(self.config.backends), every and self._by_conda
+        homes = sorted({self._home(backend) for backend in backends})
+        named = [name for name in homes if every or self._is_made(blocks[name])]
+        return [f"<results>/environments/{name}.json" for name in named]
 
     def environment_job(self, backend: str) -> dict[str, Any]:
         """What decides the environment of a backend: the keys of the job of `make_environment.py`."""
@@ -209,12 +201,11 @@ class Plan:
         lists = {"requirements": environments.requirements(block), "pins": environments.pins(of)}
         return {**job, **lists, "conda": environments.base(of) if self._by_conda else []}
 
-    def _home(self, spec: Spec) -> str:
-        """The backend whose environment runs a specification: of the parity gate's it has the same engine."""
-        if spec.backend.name in self.config.backends:
-            return spec.backend.name
-        blocks, engine = self.config.backends.items(), spec.backend.engine
-        return next((name for name, block in blocks if block.engine == engine), "reference")
+    def _home(self, backend: Backend) -> str:
+        """The backend in whose environment one runs: another of the same engine for the parity gate's."""
+        blocks = self.config.backends
+        alike = (name for name, block in blocks.items() if block.engine == backend.engine)
+        return backend.name if backend.name in blocks else next(alike, "reference")
 
     def _is_made(self, block: BackendBlock) -> bool:
         """Whether the backend has an environment beside that of the call, which is made, or is the user's."""
