@@ -29,7 +29,8 @@ GROUPS = {
     "data": f"{_SPECIFICATION} config/datasets.py data models/__init__.py models/start.py models/weights.py "
     "models/tensorflow.py ../fetch.py ../serialize.py",
     "training": _TRAINING,
-    "timing": f"{_TRAINING} timing records/contest_record.py ../hold_contests.py ../participate.py",
+    "timing": f"{_TRAINING} timing records/contest_record.py records/record.py ../hold_contests.py "
+    "../participate.py",
     "measuring": f"{_TRAINING} microbenchmarks ../measure_products.py",
     "gate": f"{_TRAINING} ../check_parity.py",
     "environments": "base ../make_environment.py",
