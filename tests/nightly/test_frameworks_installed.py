@@ -5,7 +5,7 @@ import json
 import pytest
 from workspace import CONFIG, Checkout, call, succeed
 
-from paragone.config.narrow import FRAMEWORKS, framework_of
+from paragone.config.environments import FRAMEWORKS, framework_of
 from paragone.records import record
 
 pytestmark = pytest.mark.alone

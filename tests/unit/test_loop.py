@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from made_images import number_images
-from make_records import make_process, make_record, typed
+from make_records import make_process, make_record, typed, validated
 from msgspec.structs import replace
 from workspace import changed, make_spec
 
@@ -170,6 +170,17 @@ def test_the_digest_of_labels_is_of_their_order_whatever_the_number_of_workers(m
     assert expected not in {digest(other, 2) for other in others}
     monkeypatch.setattr(counts, "AT_ONCE", 100)
     assert digest(labels, 2) == expected
+
+
+@pytest.mark.parametrize("make", [validated, lambda record: record])
+def test_digests_of_workers_are_added_and_those_before_a_restart_are_not_known(make):
+    (made,) = typed([make(make_record(epochs=2))])
+    before, after = counts.combined([made.epochs, made.epochs], first=2)
+    digests = ["order", "test_labels", *(["validation_labels"] if make is validated else [])]
+    for key in digests:
+        assert getattr(after, key) == 2 * getattr(made.epochs[1], key)
+    for key in (*digests, "validation_labels"):
+        assert getattr(before, key) is msgspec.UNSET
 
 
 def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
