@@ -66,7 +66,7 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
     version = next((text.split("=")[1] for text in job.conda if text.startswith("python")), None)
     target = ["--python-version", version, *PLATFORM] if version else ["--python", sys.executable]
     options = ["--generate-hashes", "--no-annotate", "--no-header", "--emit-find-links"]
-    options += ["--only-binary", ":all:"]
+    options += ["--only-binary", ":all:", "--no-python-downloads"]
     if any(
         "index" in line for line in job.requirements
     ):  # of the user's own, from which it is installed
@@ -127,8 +127,10 @@ def run(line: list[str | Path]) -> str:
 
 def sentence(text: str) -> str:
     """What an installer says of a fault, in one line without addresses."""
-    causes = re.findall(r"(?m)^ *(?:error|cause): (.+)$", text)
-    said = [cause for cause in causes if UNRESOLVED not in cause] or text.strip().splitlines()[-1:]
+    _, is_uv, error = f"\n{text}".rpartition("\nerror: ")  # before it are warnings
+    lines = error.strip().splitlines() or [""]
+    said = [lines[0] if is_uv else lines[-1], *re.findall(r"(?m)^ *cause: (.+)$", error)]
+    said = [cause for cause in said if UNRESOLVED not in cause]
     return re.sub(r"https?://[^\s`)]+", "the index", "; ".join(said)).rstrip(".")
 
 
