@@ -333,8 +333,8 @@ def _epochs(
         ledger.switch("evaluate")
         evaluations = []
         for split, drawing, number in zip(splits, tested, tests, strict=True):
-            each = evaluation_batches(dataset, spec, engine.shard, epoch, split)
-            evaluations.append(engine.evaluate(drawing.over(each), number))
+            of_split = evaluation_batches(dataset, spec, engine.shard, epoch, split)
+            evaluations.append(engine.evaluate(drawing.over(of_split), number))
         evaluate_seconds = ledger.switch("other")
         scores: dict[str, Any] = {f"train_{score}": _finite(training.score)}
         for split, drawing, evaluation in zip(splits, tested, evaluations, strict=True):
