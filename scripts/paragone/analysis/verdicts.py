@@ -196,8 +196,7 @@ def compare_all(
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
     """Return the places of each system's final rows: the last of each metric but training scores.
 
-    What is of one epoch with a final number is final. Of a system that has none they are its last: the log
-    breaks off there. Flawed rows are none.
+    They are of the epoch of a row that is final, else the last: the log breaks off there. No flawed one is.
     """
     final: dict[str, list[int]] = {}
     ends = {row.system: row.epoch for row in rows if row.final and row.is_outcome}
