@@ -1,4 +1,4 @@
-"""`make new`: what it writes runs by the commands that it prints, and so does its test. `make help` lists all."""
+"""`make new`: what it writes runs by the commands that it prints, and so does its test; `make help`."""
 
 import csv
 import re

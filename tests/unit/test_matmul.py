@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import Drawing
+from draw_figures import Drawing, texts_of
 from make_products import PUBLISHED, make_case, make_result, table_of, varied_table
 from make_records import FLOP, make_record, tabulated
 from workspace import call, command, refused, succeed
@@ -160,6 +160,13 @@ def test_the_fastest_product_on_the_device_is_the_peak():
     assert row["peak_flop_per_second"] == pytest.approx(200e9)
     assert row["steady_flop_per_second"] == FLOP * row["steady_examples_per_second"]
     assert row["steady_peak_share"] == pytest.approx(row["steady_flop_per_second"] / 200e9)
+
+
+def test_speeds_have_their_share_of_the_peak_where_products_are_read(tmp_path):
+    runs, _ = tabulated([make_record(seed=seed) for seed in range(2)])
+    for files in ({}, {"products": squares()}):
+        figure = Drawing(tmp_path, runs=runs, **files).figure("variants")
+        assert ("% of peak:" in texts_of(figure)) is bool(files)
 
 
 def test_under_other_conditions_or_without_parity_there_is_no_share():

@@ -400,8 +400,10 @@ def test_fewer_epochs_are_labelled():
     assert (final.verdict, final.reasons) == (NOT_COMPARABLE, (("epochs", 3, 5),))
     assert (final.measured.value, final.measured.remark) == (0.8848, ("at_epoch", 3))
     missing = judge(row_of(CONV, "train_loss", 4), evidence, made)
-    assert (missing.measured, missing.reasons) == (None, (("no_epoch", 3),))
+    assert (missing.measured, missing.reasons) == (None, (("no_epoch", 3, 4),))
     assert judge(row_of(CONV, "train_loss", 3), evidence, made).measured.remark == ()
+    (run,) = compared(*of(CONV, SPREAD), made).runs
+    assert (run.numbers, run.lacks) == ((), (("epochs", 3, 5),))
 
 
 def test_without_parity_accuracy_is_compared_and_time_is_not():

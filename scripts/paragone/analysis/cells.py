@@ -166,7 +166,7 @@ class Quantity:
     def values(self, cell: Counterpart, row: Row) -> pd.Series:
         """Return the measured values by seed. Raise `Missing` if the runs end before the row's epoch."""
         if not row.final and cell.reached < (row.epoch or 0):
-            raise Missing("no_epoch", cell.reached, has_runs=True)
+            raise Missing("no_epoch", cell.reached, row.epoch, has_runs=True)
         return self.measure(cell, row).astype("float64")
 
     def remark(self, cell: Counterpart, row: Row) -> Reason:

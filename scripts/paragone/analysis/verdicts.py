@@ -122,7 +122,7 @@ class PublishedRun:
     where the run differs, the second workload that its protocol names, and the verdict by the committed runs
     of that, if it is consistent with these. `varied`: the runs that vary more than ours in a number that
     differs, which metric it is, and how many times as much. `lacks`: why a run without numbers cannot be
-    compared with the runs named `here`. `ends`: where the source's log breaks off, its last epoch and the
+    compared. `ends`: where the source's log breaks off, its last epoch and the
     epochs of the program. `astray`: other numbers that differ, at 5 % over their count.
     """
 
@@ -135,7 +135,6 @@ class PublishedRun:
     count: int = 1
     varied: tuple[str, str, float] | None = None
     lacks: tuple[Reason, ...] = ()
-    here: tuple[str, ...] = ()
     ends: tuple[int, int] | None = None
     astray: tuple[Judgement, ...] = ()
 
@@ -244,8 +243,10 @@ def _published_run(
     of_epochs = _curve(system, lines, evidence)
     run = PublishedRun(system, protocol.workload, judging, tuple(numbers), of_epochs)
     run = replace(run, ends=ends if broken else None, astray=astray)
-    if not able:
-        return replace(run, lacks=final[0].finding.reasons, here=final[0].finding.runs)
+    if not able:  # that of runs at hand says most
+        findings = final[0].findings.values()
+        nearest = max(findings, key=lambda finding: (finding.has_runs, len(finding.runs)))
+        return replace(run, lacks=nearest.reasons)
     second = protocol.second_workload
     if run.verdict == DIFFERS and (spread := evidence.spreads.get(second)):
         claims = [number.claim for number in numbers]

@@ -361,10 +361,12 @@ def _not_compared(tables: Tables) -> Iterator[Answer]:
     groups: dict[str, list[PublishedRun]] = {}
     for run in tables.published:
         if not run.numbers:
-            groups.setdefault(repr((run.lacks, run.here)), []).append(run)
+            groups.setdefault(repr((run.workload, run.lacks)), []).append(run)
     for runs in groups.values():
-        here = tables.runs[tables.runs["run"].isin(runs[0].here)]
-        seconds = (here["train_seconds"] + here["evaluate_seconds"]) / here["epochs"]
+        epochs = max(sentences.epochs_lacking(runs[0].lacks), default=0)
+        same = tables.runs[tables.runs["workload"] == runs[0].workload]
+        short = same[(same["status"] == "completed") & (same["epochs"] < epochs)]
+        seconds = epochs * (short["train_seconds"] + short["evaluate_seconds"]) / short["epochs"]
         text = sentences.not_compared(runs, seconds.astype("float64").sum(skipna=False))
         yield Answer(text, tables.title, tables.name, "comparison", NOT_COMPARABLE)
 
@@ -504,9 +506,7 @@ def in_one_line(title: str, questions: list[AnsweredQuestion]) -> str:
     """
     asked = [part for part in questions if part.heading == BEST or part.published]
     decided = [part.answers[0] for part in asked if part.answers[0].outcome or part.judged]
-    is_open = [answer for answer in questions[-1].answers[:1] if answer.outcome]
-    first = [part.answers[0] for part in asked[:1]]
-    texts = [answer.text for answer in decided or is_open or first]
+    texts = [answer.text for answer in decided or questions[-1].answers[:1] if asked]
     return Answer(" ".join(texts), title).paragraph if asked else ""
 
 

@@ -421,17 +421,21 @@ def published(runs: Sequence[PublishedRun]) -> str:
     return " ".join(texts)
 
 
-def not_compared(runs: Sequence[PublishedRun], seconds: float) -> str:
-    """Return why published runs were not compared, and how long runs of as many epochs take.
+def epochs_lacking(lacks: Sequence[prediction.Reason]) -> list[int]:
+    """Return the epochs of a published run where ours, as reasons say, were shorter."""
+    return [values[-1] for kind, *values in lacks if kind in ("epochs", "no_epoch")]
 
-    runs: that lack the same. seconds: of an epoch of all runs at hand, NaN where that is not known.
+
+def not_compared(runs: Sequence[PublishedRun], seconds: float) -> str:
+    """Return why published runs, which lack the same, were not compared, and what would compare them.
+
+    `seconds`: what runs of as many epochs take, NaN where that is not known.
     """
-    lacks = runs[0].lacks
-    text = "; ".join(map(reason, lacks))
-    for kind, *values in lacks:
-        if kind == "epochs" and not math.isnan(seconds):
-            minutes = max(round(values[-1] * seconds / 60), 1)
-            text += f"; all {values[-1]} take about {counted(minutes, 'minute')} more"
+    text = "; ".join(map(reason, runs[0].lacks))
+    for epochs in epochs_lacking(runs[0].lacks):
+        if not math.isnan(seconds):
+            minutes = counted(max(round(seconds / 60), 1), "minute")
+            text += f"; all {epochs} take about {minutes} more"
     verb = "was" if len(runs) == 1 else "were"
     return f"{counted(len(runs), 'published run')} {verb} not compared: {text}."
 
