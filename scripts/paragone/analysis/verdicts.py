@@ -237,8 +237,8 @@ def _published_run(
     for line in final:
         line.findings[line.judge] = line.finding
     curve = [line for line in lines if line.row.system == system and line.family == "curve"]
-    others = adjusted([line.finding.judgement for line in curve if line.finding.judgement])
-    astray = tuple(number for number in others if number.alone <= number.alpha)
+    beside = adjusted([line.finding.judgement for line in curve if line.finding.judgement])
+    astray = tuple(number for number in beside if number.alone <= number.alpha)
     judging = (able or final)[0].judge
     of_epochs = _curve(system, lines, evidence)
     run = PublishedRun(system, protocol.workload, judging, tuple(numbers), of_epochs)

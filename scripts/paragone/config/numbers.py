@@ -233,8 +233,8 @@ class Flaw(Closed, kw_only=True):
 
     def added(self, row: Row) -> Row:
         """The row, with this flaw if it is one of those named."""
-        named = self.metric in ("", row.metric, row.quantity) and self.system in ("", row.system)
-        if named and (not self.epochs or row.epoch in self.epochs):
+        matches = self.metric in ("", row.metric, row.quantity) and self.system in ("", row.system)
+        if matches and (not self.epochs or row.epoch in self.epochs):
             return replace(row, flaws=(*row.flaws, self.text))
         return row
 

@@ -117,9 +117,9 @@ def _of_source(numbers: Published) -> list[str]:
     """Return on what systems ran, by which version and when, as far as the source says, and its flaws."""
     systems: dict[str, list[str]] = {}
     for name, protocol in numbers.protocols.items():
-        about = filter(None, (protocol.hardware, protocol.version, protocol.date))
-        systems.setdefault(", ".join(about), []).append(name)
-    texts = [f"{sentences.joined(names)}: {about}." for about, names in systems.items() if about]
+        facts = filter(None, (protocol.hardware, protocol.version, protocol.date))
+        systems.setdefault(", ".join(facts), []).append(name)
+    texts = [f"{sentences.joined(names)}: {text}." for text, names in systems.items() if text]
     return [*texts, *numbers.flaws]
 
 
