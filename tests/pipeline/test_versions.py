@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from workspace import Checkout
+from workspace import Checkout, jobs
 
 from paragone.records import record
 
@@ -71,3 +71,12 @@ def test_environments_are_made_once_and_said(checkout):
     printed = (checkout / "printed").read_text()
     assert printed.count(" GB, made in ") == 2
     assert checkout.jobs("all", "--cores", "2") == {}
+
+
+def test_a_bundle_of_them_is_drawn_with_every_version_apart(checkout, tmp_path):
+    checkout.snakemake("--snakefile", "workflows/bundles/Snakefile", "--cores", "2")
+    bundle = checkout / "results/bundle.zip"
+    line = ["--snakefile", checkout / "workflows/bundles/Snakefile", "all"]
+    asked = jobs([*line, "--config", f"bundles=[{bundle}]"], tmp_path)
+    assert asked[f"draw_{EXPERIMENT}"] == 1
+    assert not {"train", "environment"} & {*asked}
