@@ -219,6 +219,8 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
                 raise ValueError(f"has a {key} whose name is missing, or no text; add it")
+        if self.learning_rate.base is ABSENT:
+            raise ValueError("has no learning_rate.base, nor `defaults` that have one; add it")
         pairs = self.model.get("pairs", {})
         if not (isinstance(pairs, dict) and all(isinstance(name, str) for name in pairs.values())):
             raise ValueError("has model.pairs which are no names by name; write {theirs: ours}")

@@ -8,13 +8,11 @@ from paragone.base.typed_json import ABSENT, Block, Count, Fraction, NotNegative
 
 Unit = Literal["epoch", "step"]
 Shape = Literal["linear", "cosine", "exponential", "steplr", "multisteplr"]
-# The keys of a shape, and whether it needs them.
-KEYS: dict[Shape, tuple[tuple[str, ...], bool]] = {
-    "linear": (("over", "end"), False),
-    "cosine": (("over", "end"), False),
-    "exponential": (("rate",), True),
-    "steplr": (("step_size", "gamma"), True),
-    "multisteplr": (("milestones", "gamma"), True),
+# The keys that a shape needs; it has no others. Those without may have `over` and `end`.
+NEEDED: dict[Shape, tuple[str, ...]] = {
+    "exponential": ("rate",),
+    "steplr": ("step_size", "gamma"),
+    "multisteplr": ("milestones", "gamma"),
 }
 
 
@@ -67,11 +65,11 @@ class Schedule(Block, frozen=True):
     gamma: Positive = ABSENT
 
     def __post_init__(self) -> None:
-        keys, needed = KEYS[self.name]
+        needed = NEEDED.get(self.name, ())
         for key in self.__struct_fields__[1:]:
-            if key not in keys and getattr(self, key):
+            if key not in (needed or ("over", "end")) and getattr(self, key):
                 raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
-            if key in keys and needed and not getattr(self, key):
+            if key in needed and not getattr(self, key):
                 raise ValueError(f"has no {key}, which {self.name} needs; add it")
         if any(later <= earlier for earlier, later in itertools.pairwise(self.milestones or ())):
             raise ValueError("has milestones that do not rise; order them, each once")
@@ -96,13 +94,13 @@ class Schedule(Block, frozen=True):
 class LearningRate(Block, frozen=True):
     """The schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
 
-    base: rate before scaling and schedule
+    base: rate before scaling and schedule; may be left to `defaults` of the optimizer
     per_batch: the rate is base x global batch / per_batch; base itself if absent
-    decay: steps down; none if absent
+    decay: steps by any factors, times the schedule's; none if absent
     unit: what lengths are counted in, and how often the rate changes
     """
 
-    base: Positive
+    base: Positive = ABSENT
     per_batch: Count = ABSENT
     decay: tuple[Decay, ...] = ()
     unit: Unit = "epoch"

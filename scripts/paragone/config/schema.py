@@ -639,15 +639,6 @@ def _check_batch_size(block: Any) -> None:
         raise ValueError(f"has both {' and '.join(BATCH_SIZES)}; leave one of them out")
 
 
-class RateBlock(LearningRate, frozen=True, kw_only=True):
-    """The schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
-
-    base: rate before scaling and schedule; if absent that of `defaults` of the optimizer
-    """
-
-    base: Positive = ABSENT
-
-
 class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
     """Data set, model, optimizer and schedule, by name; the same for every framework
 
@@ -659,7 +650,7 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
         precision)
     """
 
-    learning_rate: RateBlock = RateBlock()
+    learning_rate: LearningRate = LearningRate()
     global_batch: Count = ABSENT
     per_replica_batch: Count = ABSENT
     epochs: Count
@@ -667,8 +658,8 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self._write_out_defaults()
+        super().__post_init__()
         _check_batch_size(self)
         if not any(getattr(self, key) for key in BATCH_SIZES):
             raise ValueError(f"has no batch size; add {' or '.join(BATCH_SIZES)}")
@@ -680,23 +671,22 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
             )
 
     def _write_out_defaults(self) -> None:
-        options, base, name = dict(self.optimizer), self.learning_rate.base, self.optimizer["name"]
-        if name in OPTIMIZERS and "defaults" in options:
-            theirs = DEFAULTS.get(str(options.pop("defaults")), {}).get(name)
-            if theirs is None:
-                known = (f"{source} for {', '.join(rules)}" for source, rules in DEFAULTS.items())
-                raise ValueError(
-                    f"has defaults that are not there for {name}; there are {'; '.join(known)}: write "
-                    "the numbers, or a framework's own, as torch.optim.Adagrad"
-                )
-            options = theirs | options
-            default = options.pop("base", ABSENT)
-            base = default if base is ABSENT else base
-            msgspec.structs.force_setattr(self, "optimizer", options)
-        if base is ABSENT:
-            raise ValueError("has no learning_rate.base, nor `defaults` that have one; add it")
-        rate = msgspec.structs.replace(self.learning_rate, base=base)
-        msgspec.structs.force_setattr(self, "learning_rate", rate)
+        options, name = dict(self.optimizer), self.optimizer.get("name")
+        if name not in OPTIMIZERS or "defaults" not in options:
+            return
+        theirs = DEFAULTS.get(str(options.pop("defaults")), {}).get(name)
+        if theirs is None:
+            known = (f"{source} for {', '.join(rules)}" for source, rules in DEFAULTS.items())
+            raise ValueError(
+                f"has defaults that are not there for {name}; there are {'; '.join(known)}: write the "
+                "numbers, or a framework's own, as torch.optim.Adagrad"
+            )
+        options = theirs | options
+        base = options.pop("base", ABSENT)
+        msgspec.structs.force_setattr(self, "optimizer", options)
+        if self.learning_rate.base is ABSENT:
+            rate = msgspec.structs.replace(self.learning_rate, base=base)
+            msgspec.structs.force_setattr(self, "learning_rate", rate)
 
 
 class MatrixRow(Closed, kw_only=True):

@@ -341,18 +341,17 @@ class Torch(Reports):
 
     def load(self, folder: Path) -> None:
         state = torch.load(folder / "state.pt", weights_only=True)
-
-        def placed(saved: Any, like: Any) -> Any:
-            return self.shard_like(saved, like) if torch.is_tensor(like) else saved
-
-        model = tree_map(placed, state["model"], self.model.state_dict())
+        model = tree_map(
+            lambda saved, like: self.shard_like(saved, like) if torch.is_tensor(like) else saved,
+            state["model"],
+            self.model.state_dict(),
+        )
         weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
-        for place, arrays in state["optimizer"][
-            "state"
-        ].items():  # of which PyTorch's own has none yet
+        # Arrays of a weight's shape are sharded as the weight: PyTorch's own optimizers have none yet.
+        for place, arrays in state["optimizer"]["state"].items():
             for key, saved in arrays.items():
-                if torch.is_tensor(saved) and saved.shape == weights[place].shape:
-                    arrays[key] = placed(saved, weights[place])
+                if saved.shape == weights[place].shape:
+                    arrays[key] = self.shard_like(saved, weights[place])
         self.restore((model, state["optimizer"]))
 
 

@@ -1,6 +1,6 @@
 """The optimizers of the workloads in PyTorch, with the update rules of Keras."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,7 @@ _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
 
 
 def create_optimizer(
-    spec: Spec,
-    model: nn.Module,
-    device: torch.device,
-    add_squares: Reduction,
+    spec: Spec, model: nn.Module, device: torch.device, add_squares: Reduction
 ) -> tuple[torch.optim.Optimizer, str]:
     """Create the workload's optimizer with its state; also return the call of one of PyTorch's own.
 
@@ -143,8 +140,7 @@ def _of_torch(
             )
         case "rmsprop":
             of_keras = options.get("rule") == "keras"
-            kind = RmspropOfKeras if of_keras else torch.optim.RMSprop
-            return kind(
+            return (RmspropOfKeras if of_keras else torch.optim.RMSprop)(
                 groups,
                 alpha=options["rho"],
                 eps=options["epsilon"],
@@ -173,25 +169,18 @@ def _of_torch(
     return torch.optim.NAdam(groups, **moments)
 
 
-def _gradients(
-    optimizer: torch.optim.Optimizer,
-) -> Iterator[tuple[nn.Parameter, torch.Tensor, dict[str, Any], dict[str, Any]]]:
-    """Yield each weight with its gradient, to which the coupled decay is added, its state and its group."""
-    for group in optimizer.param_groups:
-        for weight in group["params"]:
-            if weight.grad is not None:
-                decay = group["weight_decay"]
-                yield weight, weight.grad.add(weight, alpha=decay), optimizer.state[weight], group
-
-
 class AdagradOfKeras(torch.optim.Adagrad):
     """Adagrad with epsilon under the root."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        for weight, g, state, group in _gradients(self):
-            sums = state["sum"].addcmul_(g, g)
-            weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                g = weight.grad.add(weight, alpha=group["weight_decay"])
+                sums = self.state[weight]["sum"].addcmul_(g, g)
+                weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])
 
 
 class RmspropOfKeras(torch.optim.RMSprop):
@@ -199,10 +188,12 @@ class RmspropOfKeras(torch.optim.RMSprop):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
-        for weight, g, state, group in _gradients(self):
-            mean = state["square_avg"].mul_(group["alpha"])
-            mean.addcmul_(g, g, value=1 - group["alpha"])
-            weight.addcdiv_(g, (mean + group["eps"]).sqrt_(), value=-group["lr"])
+        for group in self.param_groups:
+            rho, epsilon, rate = (group[key] for key in ("alpha", "eps", "lr"))
+            for weight in (weight for weight in group["params"] if weight.grad is not None):
+                g = weight.grad.add(weight, alpha=group["weight_decay"])
+                mean = self.state[weight]["square_avg"].mul_(rho).addcmul_(g, g, value=1 - rho)
+                weight.addcdiv_(g, (mean + epsilon).sqrt_(), value=-rate)
 
 
 class AdamEpsilonHat(torch.optim.Adam):
