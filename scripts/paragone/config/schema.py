@@ -676,9 +676,9 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
             return
         theirs = DEFAULTS.get(str(options.pop("defaults")), {}).get(name)
         if theirs is None:
-            known = (f"{source} for {', '.join(rules)}" for source, rules in DEFAULTS.items())
+            offered = (f"{source} for {', '.join(rules)}" for source, rules in DEFAULTS.items())
             raise ValueError(
-                f"has defaults that are not there for {name}; there are {'; '.join(known)}: write the "
+                f"has defaults that are not there for {name}; there are {'; '.join(offered)}: write the "
                 "numbers, or a framework's own, as torch.optim.Adagrad"
             )
         options = theirs | options
