@@ -154,8 +154,10 @@ def says_memory_is_full(message: str) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of a message that is not empty, else the kind of error."""
-    return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+    """Return the first line of a message that is not empty, and the next one where that ends with a colon;
+    else the kind of error."""
+    lines = [*filter(None, map(str.strip, str(error).splitlines()))] or [type(error).__name__]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 def reason_of(error: Exception) -> str:
