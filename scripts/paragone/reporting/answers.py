@@ -364,8 +364,8 @@ def _not_compared(tables: Tables) -> Iterator[Answer]:
             groups.setdefault(repr((run.workload, run.lacks)), []).append(run)
     for runs in groups.values():
         epochs = max(sentences.epochs_lacking(runs[0].lacks), default=0)
-        same = tables.runs[tables.runs["workload"] == runs[0].workload]
-        short = same[(same["status"] == "completed") & (same["epochs"] < epochs)]
+        short = tables.runs[tables.runs["workload"] == runs[0].workload]
+        short = short[(short["status"] == "completed") & (short["epochs"] < epochs)]
         seconds = epochs * (short["train_seconds"] + short["evaluate_seconds"]) / short["epochs"]
         text = sentences.not_compared(runs, seconds.astype("float64").sum(skipna=False))
         yield Answer(text, tables.title, tables.name, "comparison", NOT_COMPARABLE)
