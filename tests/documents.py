@@ -30,6 +30,7 @@ TREATMENT = {
     r"snakemake .*bundles=.*": "workflows/bundles/tests/test_drawn_bundles.py",
     r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",
     r"snakemake .*conda": "tests/pipeline/test_fresh.py",
+    r"snakemake -s \.\./paragone/.* run\.yaml": "tests/pipeline/test_new_question.py",
     r"python make_\w+\.py|snakemake -s \.\./paragone/.*": OWN_FOLDER,
     r"snakemake .*|make \S+( (NAME|PAPER)=\S+)?": DRY_RUN,
     r"source \S+/bin/activate": "not run: tests are in that environment already",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from documents import blocks, commands
 from workspace import BRIEF, CONFIG, ROOT, Checkout, call, refused, succeed, write_files
 
 pytestmark = pytest.mark.full
@@ -68,6 +69,37 @@ def test_a_paper_runs_by_what_it_prints(tmp_path):
         verdicts = {(row["metric"], row["verdict"]) for row in csv.DictReader(file)}
     assert ("test_accuracy", "not comparable") in verdicts  # three runs would tell how they vary
     assert ("training_time", "not comparable") in verdicts
+
+
+# Of the page's paper: two steps in the place of twenty epochs, which end at another loss than was published.
+SHORT = {
+    "epochs: 20 ": "epochs: 1\n    steps_per_epoch: 2 ",
+    "steps_per_epoch: 469": "steps_per_epoch: 2",
+    ",20,yes": ",1,yes",
+}
+
+
+@pytest.mark.usefixtures("mirror")
+def test_the_paper_of_the_page_runs(tmp_path):
+    """The blocks of docs/extending.md in their files, by the page's commands, to the verdict."""
+    folder, _ = written(tmp_path, "my_paper", "--paper")
+    page, checkout = ROOT / "docs/extending.md", str(tmp_path / "the checkout")
+    begin, _, _ = (folder / "paper.yaml").read_text().partition("\ndatasets:")
+    parts = [block for block in blocks(page, "yaml") if re.search("my[-_]paper:", block)]
+    (model,) = (block for block in blocks(page, "python") if "dropped-mlp" in block)
+    (numbers,) = blocks(page, "csv")
+    files = {"paper.yaml": "\n".join([begin, *parts]), "numbers.csv": numbers}
+    for old, new in SHORT.items():
+        assert old in "".join(files.values())
+        files = {name: text.replace(old, new) for name, text in files.items()}
+    write_files(folder, files | {"models/torch.py": model})
+    for line in [line for line in commands(page) if "run.yaml" in line]:
+        words = [word.replace("../paragone", checkout) for word in shlex.split(line)]
+        text = succeed([*words, "brief.yaml"], timeout=600, cwd=folder)
+    assert "\nKeras' mnist_mlp.py: " in text
+    with (folder / "results/tables/my_paper/comparison.csv").open(newline="") as file:
+        verdicts = {row["metric"]: row["verdict"] for row in csv.DictReader(file)}
+    assert (verdicts["parameters"], verdicts["test_loss"]) == ("holds", "differs")
 
 
 def test_make_help_lists_every_target():
