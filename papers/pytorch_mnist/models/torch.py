@@ -6,7 +6,7 @@ from paragone.models.torch import FlattenChannelsLast
 
 
 def pytorch_convnet(shape: tuple[int, int, int], classes: int) -> nn.Module:
-    """Two rectified 3 x 3 convolutions of 32 and 64 filters, pooled; two dense layers, dropout before each."""
+    """Two rectified 3 x 3 convolutions of 32 and 64 filters, pooled; two dense layers, each after dropout."""
     rows, columns = ((side - 4) // 2 for side in shape[:2])
     return nn.Sequential(
         nn.Conv2d(shape[2], 32, 3),
