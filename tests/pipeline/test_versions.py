@@ -47,7 +47,7 @@ def test_each_version_trained_with_its_own_packages(checkout):
 
 def test_they_are_timed_in_one_contest_and_judged_by_the_gate(checkout):
     (path,) = checkout.folder.glob("results/contests/*/record.json")
-    (contest,) = record.read(path).contests
+    (contest,) = record.read_contests(path).contests
     states = {one.spec.backend.name: one.status for one in contest.contestants}
     assert states == {**dict.fromkeys(VERSIONS, "completed"), "jax.optax-99.0": "unavailable"}
     assert {window.contestant for window in contest.windows} == {0, 1}
