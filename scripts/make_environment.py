@@ -51,11 +51,11 @@ def main(arguments: list[str] | None = None) -> None:
     job: Environment = read_job(Environment, arguments)
     if not job.requirements:
         python = Path(job.folder, "bin/python").absolute() if job.folder else sys.executable
-        made = Interpreter(python=str(python))
+        result = Interpreter(python=str(python))
     else:
         with tempfile.TemporaryDirectory() as folder:
-            made = resolved_and_made(job, Path(folder))
-    write(made, job.python)
+            result = resolved_and_made(job, Path(folder))
+    write(result, job.python)
 
 
 def resolved_and_made(job: Environment, folder: Path) -> Interpreter:

@@ -23,9 +23,9 @@ def python_of(files: tuple[Path, ...], backend: str = "") -> str:
     path = next((path for path in files if backend in ("", path.stem)), None)
     if path is None:
         return sys.executable
-    made = read(Interpreter, path, "environment")
-    if made.python is None:
-        raise Unavailable(made.reason)
-    if not Path(made.python).exists():
-        raise UserError(f"{path}: there is no {made.python} here; delete the file and run again")
-    return made.python
+    result = read(Interpreter, path, "environment")
+    if result.python is None:
+        raise Unavailable(result.reason)
+    if not Path(result.python).exists():
+        raise UserError(f"{path}: there is no {result.python} here; delete the file and run again")
+    return result.python

@@ -37,8 +37,8 @@ def is_path(environment: str) -> bool:
 
 def file_of(environment: str) -> Path:
     """The conda file of an environment of this project or of a plugin, whether it is there or not."""
-    own = plugins.LIBRARY.parents[1] / f"envs/{environment}.yaml"
-    return Path(plugins.environment(environment) or own)
+    of_project = plugins.LIBRARY.parents[1] / f"envs/{environment}.yaml"
+    return Path(plugins.environment(environment) or of_project)
 
 
 def variant(backend: str, versions: Versions) -> str:
@@ -66,12 +66,12 @@ def variants(config: Config) -> dict[str, BackendBlock]:
                         check(replace(config.backends[name], versions=versions), where)
     blocks = {}
     for name, choices in asked.items():
-        block, others = config.backends[name], [versions for versions in choices if versions]
-        for place, versions in enumerate(others):
+        block, several = config.backends[name], [versions for versions in choices if versions]
+        for place, versions in enumerate(several):
             shown = {
                 key: version
                 for key, version in sorted(versions.items())
-                if any(one.get(key) != version for one in choices)
+                if any(choice.get(key) != version for choice in choices)
             }
             share = 0.65 * (len(choices) - 1 - place) / len(choices)
             blocks[variant(name, versions)] = replace(
@@ -89,8 +89,8 @@ def _label(block: BackendBlock, versions: Versions) -> str:
     for package, version in versions.items() if len(versions) == 1 else ():
         if re.sub("-(cpu|tpu)$", "", package) in (framework, engine):
             return f"{block.label} {version}"
-    named = " and ".join(" ".join(pair) for pair in versions.items())
-    return f"{block.label} with {named}" if named else block.label
+    text = " and ".join(" ".join(pair) for pair in versions.items())
+    return f"{block.label} with {text}" if text else block.label
 
 
 def _shade(color: str, share: float) -> str:
@@ -182,9 +182,9 @@ def _lines(path: Path) -> Iterator[str]:
     """
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines()):
-        option, _, named = line.partition(" ")
+        option, _, argument = line.partition(" ")
         if option in ("-r", "--requirement"):
-            yield from _lines(path.parent / named.strip())
+            yield from _lines(path.parent / argument.strip())
         elif line.startswith("-") and not re.match(
             "(--(extra-)?index-url|-i|--find-links|-f)[ =]", line
         ):

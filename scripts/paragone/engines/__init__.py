@@ -291,11 +291,11 @@ def create(spec: Spec) -> Engine:
     `Unavailable`. Raises `UserError` for what the engine cannot do, and for a plugin's engine that lacks a
     method.
     """
-    engine, wanted = spec.backend.engine, spec.backend.versions or {}
+    engine, versions = spec.backend.engine, spec.backend.versions or {}
     try:
         with needing_packages():
-            if wanted and (others := spec.backend.differing(software(wanted))):
-                raise Unavailable("; ".join(" ".join(pair) for pair in others.items()))
+            if versions and (differing := spec.backend.differing(software(versions))):
+                raise Unavailable("; ".join(" ".join(pair) for pair in differing.items()))
             module = plugins.load("engines", engine, "ENGINE")
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))

@@ -186,8 +186,8 @@ class Plan:
         """
         blocks, every = with_reference(self.config.backends), every and self._by_conda
         homes = sorted({self._home(backend) for backend in backends})
-        named = [name for name in homes if every or self._is_made(blocks[name])]
-        return [f"<results>/environments/{name}.json" for name in named]
+        homes = [name for name in homes if every or self._is_made(blocks[name])]
+        return [f"<results>/environments/{name}.json" for name in homes]
 
     def environment_job(self, backend: str) -> dict[str, Any]:
         """What decides the environment of a backend: the keys of the job of `make_environment.py`."""
