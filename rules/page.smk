@@ -27,10 +27,7 @@ use rule answers as page with:
         job=lambda _: document(**PLAN.page()),
         content=content_of(*TEXTS),
         files=lambda wildcards, input, output: files_with(
-            input,
-            output,
-            results=os.path.dirname(output.page),
-            **PLAN.page_places(workflow.configfiles),
+            input, output, **PLAN.page_places(workflow.configfiles)
         ),
     message:
         "Writing the page"
@@ -46,11 +43,7 @@ use rule page as page_so_far with:
     params:
         job=lambda wildcards: document(so_far=PLAN.until(wildcards.experiment), **PLAN.page()),
         files=lambda wildcards, input, output: files_with(
-            {},
-            {},
-            page=str(RESULTS / "so_far.html"),
-            results=str(RESULTS),
-            **PLAN.page_places(workflow.configfiles),
+            {}, {"page": str(RESULTS / "so_far.html")}, **PLAN.page_places(workflow.configfiles)
         ),
     message:
         "Writing the page so far, with {wildcards.experiment}"

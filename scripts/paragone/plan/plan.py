@@ -316,8 +316,8 @@ class Plan:
         *before, _ = names = self.until(experiment)
         return [
             *map(self._so_far, before[-1:]),
-            *(file for name in names for file in self.files(FIGURES, "svg", "csv", section=name)),
-            *(file for name in names for file in self.files(TABLES, "json", "csv", section=name)),
+            *(path for name in names for path in self.files(FIGURES, "svg", "csv", section=name)),
+            *(path for name in names for path in self.files(TABLES, "json", "csv", section=name)),
             *(self.reads[kind](name)[0] for name in names for kind in ("runs", "rounds")),
         ]
 
@@ -472,6 +472,7 @@ class Plan:
         default = (self._project / "config.yaml").resolve()
         overlays = [os.path.relpath(path) for path in paths if Path(path).resolve() != default]
         return {
+            "results": self.config.pathvars.results,
             "captions": self.path("rules/report"),
             "papers": [*self.cited()],
             "preset": ", ".join(overlays),
