@@ -18,7 +18,6 @@ import hold_contests
 from paragone.analysis import contests, tidy
 from paragone.analysis.contests import rounds
 from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, all_decided, verdicts
-from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.expand import Question, expand, timed_in_turn
 from paragone.plan.plan import Plan
@@ -362,19 +361,6 @@ def test_variants_that_do_not_fit_together_are_timed_one_at_a_time(
     assert asked == [(len(before) + 1, one.together) for one in attempts]
     kept = {"seconds": 20, "lost": 0.0, "busiest": {}}
     assert replace(made, **kept) == replace(attempts[held], **kept)
-
-
-def test_a_variant_runs_with_the_python_of_its_environment(tmp_path):
-    spec = contest().contestants[0].spec
-    other = tmp_path / "jax.txt"
-    own = tmp_path / "torch.txt"
-    other.write_text("/somewhere/else\n")
-    own.write_text(f"{tmp_path}\n")
-    options = Namespace(pythons=[other, own])
-    assert hold_contests.python_of(options, spec) == str(tmp_path)
-    own.write_text("/nowhere/python\n")
-    with pytest.raises(UserError, match=r"torch\.txt: there is no /nowhere/python here"):
-        hold_contests.python_of(options, spec)
 
 
 @pytest.mark.parametrize(
