@@ -114,14 +114,10 @@ def run(line: list[str | Path]) -> str:
     try:
         done = subprocess.run(line, check=False, text=True, errors="replace", **PIPES)
     except FileNotFoundError:
-        raise UserError(
-            f"there is no {line[0]} here, which makes environments; install it"
-        ) from None
+        raise UserError(f"environments: there is no {line[0]} here; install it") from None
     if done.returncode and UNRESOLVED not in done.stdout:
         fault = f"{' '.join(map(str, line[1:3]))}: {sentence(done.stdout)}"
-        raise UserError(
-            f"{line[0]} could not make an environment: {fault}; correct that, and run again"
-        )
+        raise UserError(f"environments: {line[0]} {fault}; correct that, and run again")
     return done.stdout
 
 

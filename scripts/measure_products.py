@@ -57,8 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
     cases = []
     try:
         if (python := python_of(job.pythons)) != sys.executable:
-            elsewhere(python, job)
-            return
+            with tempfile.TemporaryDirectory() as folder:
+                path = write_job(replace(job, pythons=()), Path(folder))
+                child = supervisor.run([python, __file__, str(path)], 1)
+            sys.exit(child.status if child else 0)
         with needing_packages():
             framework = FRAMEWORKS[backend.engine](backend.device, measuring.threads)
         device_name, missing = framework.device_name, ""
@@ -81,14 +83,6 @@ def main(arguments: list[str] | None = None) -> None:
         "cases": cases,
     }
     write(typed(Products, result), job.result)
-
-
-def elsewhere(python: str, job: Multiplication) -> None:
-    """Run the job with another Python."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_job(replace(job, pythons=()), Path(folder))
-        if child := supervisor.run([python, __file__, str(path)], 1):
-            sys.exit(child.status)
 
 
 def summary(case: dict) -> str:

@@ -19,7 +19,6 @@ from paragone.config.schema import BackendBlock, Config, Versions
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
-LONGEST = 100  # characters of a name that becomes that of files
 _PIN = re.compile(r"(?m)^ +- ([a-z0-9-]+==[^\s=]+)$")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(==\s*[^\s;,#]+$)?")
 
@@ -45,7 +44,7 @@ def variant(backend: str, versions: Versions) -> str:
     """The name of a backend with other versions: torch.torch-2.8.0. Without any it is that of the backend."""
     pairs = [f"{package}-{version}" for package, version in sorted(versions.items())]
     name = ".".join([backend, *pairs]).replace("+", "-")
-    return name if len(name) <= LONGEST else f"{backend}.{sha256_of(versions)[:16]}"
+    return name if len(name) <= 100 else f"{backend}.{sha256_of(versions)[:16]}"  # of files
 
 
 def variants(config: Config) -> dict[str, BackendBlock]:

@@ -401,9 +401,7 @@ _PACKAGE, _VERSION = r"[a-z0-9]+(-[a-z0-9]+)*", r"\d[a-z0-9]*(\.[a-z0-9]+)*(\+[a
 def _check_versions(choices: list[Versions]) -> None:
     for package, version in (pair for versions in choices for pair in versions.items()):
         if not re.fullmatch(_PACKAGE, package):
-            raise ValueError(
-                f"has versions of {package!r}, and a package has small letters, digits and -; correct it"
-            )
+            raise ValueError(f"has a package {package!r}; write small letters, digits and -")
         if not re.fullmatch(_VERSION, version):
             raise ValueError(f"has {package} {version!r}; write one version, such as 2.8.0")
 
