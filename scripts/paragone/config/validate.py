@@ -9,7 +9,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT
 from paragone.config import environments
-from paragone.config.datasets import STREAM, TFDS, block_of
+from paragone.config.datasets import MEASURED, STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
@@ -25,7 +25,7 @@ from paragone.config.schema import (
     Word,
     WorkloadBlock,
 )
-from paragone.tasks import CLASSIFICATION, Task
+from paragone.tasks import CLASSIFICATION, METRICS, Task
 
 
 class Blocks(Protocol):
@@ -43,6 +43,9 @@ def validate(config: dict[str, Any]) -> Config:
     _set_initializers(valid)
     known_name(valid.experiments, valid.primary.experiment, "primary.experiment")
     known_name(valid.backends, valid.baseline, "baseline")
+    measured = {f"{split}_{name}": name for split in MEASURED for name in METRICS}
+    for metric in valid.margins:
+        known_name(measured, metric, "margins")
     # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
     if not valid.records_only:
         _check_datasets(valid)
