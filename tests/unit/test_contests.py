@@ -168,13 +168,19 @@ def test_variants_of_one_work_are_timed_together():
     assert len({asked[0].name, *names}) == 4
 
 
-def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def asked_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict, str, Path]:
+    """A config that asks one experiment in a folder, the name of its first record, and the file's path."""
+    monkeypatch.chdir(folder)
     config = {**deepcopy(CONFIG), "experiments": {"asked": {"published": "", **ASKED}}}
     config["primary"]["experiment"] = "asked"
     (record, *_) = Plan(deepcopy(config), ROOT).timings("asked")
-    path = tmp_path / record.replace("<results>", "results")
+    path = folder / record.replace("<results>", "results")
     path.parent.mkdir(parents=True)
+    return config, record, path
+
+
+def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypatch):
+    config, record, path = asked_in(tmp_path, monkeypatch)
     path.touch()
     assert Plan(deepcopy({**config, "records_only": True}), ROOT).timings("asked") == [record]
 
@@ -186,12 +192,7 @@ def test_from_records_alone_contests_are_those_that_are_there(tmp_path, monkeypa
 def test_a_question_that_time_left_undecided_is_taken_up_again_by_the_next_call(
     tmp_path, monkeypatch, ended, again
 ):
-    monkeypatch.chdir(tmp_path)
-    config = {**deepcopy(CONFIG), "experiments": {"asked": {"published": "", **ASKED}}}
-    config["primary"]["experiment"] = "asked"
-    (first, *_) = Plan(deepcopy(config), ROOT).timings("asked")
-    path = tmp_path / first.replace("<results>", "results")
-    path.parent.mkdir(parents=True)
+    config, first, path = asked_in(tmp_path, monkeypatch)
     path.write_text(json.dumps({"ended": ended} if ended else {}))
     second = first.replace("record.json", "again.json")
     plan = Plan(deepcopy(config), ROOT)

@@ -30,7 +30,7 @@ def framework_of(environment: str) -> str | None:
 
 
 def is_path(environment: str) -> bool:
-    """Whether a backend's environment is a path of the user's, and no name of one of `envs/`."""
+    """Return whether a backend's environment is a path of the user's, and no name of one of `envs/`."""
     return "." in environment or "/" in environment
 
 
