@@ -208,7 +208,7 @@ class Plan:
         return backend.name if backend.name in blocks else next(alike, "reference")
 
     def _is_made(self, block: BackendBlock) -> bool:
-        """Return whether the backend has an environment beside that of the call: a made one, or the user's."""
+        """Return whether the backend has an environment of its own, which is made or the user's."""
         separate = self.config.environments == "separate" and not self._by_conda
         return bool(separate or block.versions or environments.is_path(block.environment))
 
