@@ -44,4 +44,11 @@ def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
     found = job_stats(printed)
     assert found["train"] == 2 * SEEDS
     assert found["draw_spread_tensorflow_handbook_tpu"] == 1
-    assert found["spread_tensorflow_handbook_tpu"] == 1
+    assert found["spread"] == 1
+
+
+def test_a_spread_of_fewer_seeds_is_trained_again(checkout):
+    made: Checkout = checkout()
+    line = ["--snakefile", SNAKEFILE, "--cores", "2", "--config", f"papers=[{PAPERS[0]}]"]
+    assert (made / f"papers/{PAPERS[0]}/spread.csv").is_file()
+    assert job_stats(dry_run(line, made.folder))["train"] == 2 * SEEDS
