@@ -25,6 +25,7 @@ PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has
 UNRESOLVED = (
     "No solution found"  # uv's words where requirements cannot be met; other faults are no result
 )
+SOURCES = ["--no-binary", "promise"]  # of TensorFlow Datasets: pure Python, published without a wheel
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "uv"
 PIPES: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
@@ -66,7 +67,7 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
     version = next((text.split("=")[1] for text in job.conda if text.startswith("python")), None)
     target = ["--python-version", version, *PLATFORM] if version else ["--python", sys.executable]
     options = ["--generate-hashes", "--no-annotate", "--no-header", "--emit-find-links"]
-    options += ["--only-binary", ":all:", "--no-python-downloads"]
+    options += ["--only-binary", ":all:", *SOURCES, "--no-python-downloads"]
     if any(
         "index" in line for line in job.requirements
     ):  # of the user's own, from which it is installed
