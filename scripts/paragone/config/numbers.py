@@ -268,6 +268,7 @@ def read_numbers(
     Raises `UserError` that names file, line and key.
     """
     published = {name: Published([], {}, []) for name in numbers}
+    places: dict[tuple[Any, ...], str] = {}
     for where, cells in _lines(folder / NUMBERS):
         row = _row(cells, where, workloads)
         if row.experiment not in published:
@@ -287,6 +288,13 @@ def read_numbers(
         if entry.protocols.setdefault(row.system, protocol) != protocol:
             raise UserError(
                 f"{where}: {row.system!r} has another workload in a row above; give the system another name"
+            )
+        number = row.experiment, row.system, row.metric, row.epoch, row.best, protocol.batch_of(row)
+        if row.workload and (first := places.setdefault(number, where)) != where:
+            after = f" after epoch {row.epoch}" if row.epoch else ""
+            raise UserError(
+                f"{where}: {row.metric} of {row.system!r}{after} is also on{first.rpartition(',')[2]}; "
+                "leave one of them out, or name two runs as two systems"
             )
     for name, entry in published.items():
         where = f"{folder / FILE}: numbers.{name}"
@@ -358,6 +366,11 @@ def _row(cells: dict[str, Any], where: str, workloads: dict[str, WorkloadBlock])
     _check_metric(row, where, workloads)
     if row.final and row.workload and row.epoch is None:
         row = replace(row, epoch=workloads[row.workload].epochs)
+    if row.workload and (row.epoch or 0) > (epochs := workloads[row.workload].epochs):
+        raise UserError(
+            f"{where}: epoch {row.epoch} of {row.system!r} is beyond the {epochs} epochs of workload "
+            f"{row.workload}; correct it, or `epochs` of the workload in {FILE}"
+        )
     return replace(row, best=best)
 
 
