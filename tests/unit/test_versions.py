@@ -80,7 +80,7 @@ def test_variants_have_colours_of_their_own_in_every_order_of_experiments():
         (
             {"tensorflow": "2.20.0"},
             "tensorflow-mirrored",
-            ["matrix[0].versions.tensorflow", "did you mean tensorflow-cpu"],
+            ["matrix[0].versions.tensorflow", "did you mean 'tensorflow-cpu'"],
         ),
         ({"jax": "0.8.0"}, "torch", ["matrix[0].versions.jax", "envs/torch.yaml"]),
     ],

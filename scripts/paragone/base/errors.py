@@ -1,5 +1,6 @@
 """Errors for users: one message, the traceback in a file, a non-zero exit."""
 
+import difflib
 import errno
 import functools
 import io
@@ -8,7 +9,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,12 @@ PACKAGES = (
 
 class UserError(Exception):
     """An error that the user can correct. The message names the file or key, the fault and the remedy."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return, as the end of a message on a wrong name, which of the known ones it is near; empty if none."""
+    close = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 class Unavailable(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.atomic_files import sha256
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, meant
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 STREAM = "stream"  # the form of a text or of tokens as one stream
@@ -31,8 +31,8 @@ def block_of(datasets: dict[str, dict[str, Any]], name: str, where: str) -> dict
     if form == TFDS and builder:
         return {"form": TFDS, "builder": builder}
     raise UserError(
-        f"{where}: there is no data set {name!r}; known are {', '.join(datasets)}, and "
-        f"{TFDS}/<builder> for any builder of TensorFlow Datasets"
+        f"{where}: there is no data set {name!r}{meant(name, datasets)}; known are {', '.join(datasets)}, "
+        f"and {TFDS}/<builder> for any builder of TensorFlow Datasets"
     )
 
 

@@ -1,6 +1,5 @@
 """Blocks of a config as the types of `schema`; a fault is one sentence with key, reason and remedy."""
 
-import difflib
 import json
 import math
 import os
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, meant
 
 # What msgspec calls the types of YAML's values.
 _PLAINLY = {
@@ -140,9 +139,7 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
         fields = next(
             choice for choice in options if hasattr(choice, "__struct_fields__")
         ).__struct_fields__
-        close = difflib.get_close_matches(key, fields, 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
-        return f"{key!r} was unexpected{meant}; known keys are {', '.join(fields)}"
+        return f"{key!r} was unexpected{meant(key, fields)}; known keys are {', '.join(fields)}"
     if reason.startswith("Object missing"):
         return f"{key!r} is missing; add it"
     if isinstance(value, dict) and reason[:1].islower():  # of `__post_init__`

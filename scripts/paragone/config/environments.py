@@ -3,7 +3,6 @@
 Standard library and msgspec: the Snakefile imports this module at parse time.
 """
 
-import difflib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from paragone.base import plugins
 from paragone.base.atomic_files import sha256, sha256_of
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, meant
 from paragone.config.run_spec import as_list
 from paragone.config.schema import BackendBlock, Config, Versions
 
@@ -113,9 +112,8 @@ def check(block: BackendBlock, where: str) -> None:
     elif not is_path(name) and not file_of(name).is_file():
         fault = f"there is no envs/{name}.yaml in this checkout or a plugin; add it, or name one or a path"
     elif not is_path(name) and (missing := sorted({*versions} - {*map(_name, pins(name))})):
-        close = difflib.get_close_matches(missing[0], map(_name, pins(name)), 1)
-        meant = f"did you mean {close[0]}?" if close else "leave it out"
-        key, fault = f"versions.{missing[0]}", f"envs/{name}.yaml has no such package; {meant}"
+        remedy = meant(missing[0], map(_name, pins(name))) or "; leave it out"
+        key, fault = f"versions.{missing[0]}", f"envs/{name}.yaml has no such package{remedy}"
     if fault:
         raise UserError(f"{where}.{key}: {fault}")
 

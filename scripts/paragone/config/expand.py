@@ -12,7 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from paragone.base.atomic_files import canonical, sha256
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, meant
 from paragone.base.typed_json import ABSENT, typed
 from paragone.config.engines import (
     ONE_REPLICA_EACH,
@@ -318,7 +318,8 @@ def _workers(cell: MatrixRow, backend: Backend, where: str) -> int:
 def known_name(blocks: Mapping[str, Any], name: str, where: str) -> str:
     """The name of one of these blocks. Raises `UserError` naming the key, `where`, for another."""
     if name not in blocks:
-        raise UserError(f"{where}: there is no {name!r}; known are {', '.join(blocks)}")
+        near = meant(name, blocks)
+        raise UserError(f"{where}: there is no {name!r}{near}; known are {', '.join(blocks)}")
     return name
 
 

@@ -648,6 +648,7 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
         precision)
     """
 
+    dataset: Text  # any, so that `validate` says which one is near
     learning_rate: LearningRate = LearningRate()
     global_batch: Count = ABSENT
     per_replica_batch: Count = ABSENT

@@ -158,4 +158,4 @@ def _check_datasets(config: Config) -> None:
     for name, workload in config.workloads.items():
         where = f"workloads.{name}.dataset"
         block_of(config.datasets, workload.dataset, where)
-        decoded(workload.dataset.rpartition("/")[2], Word, where)
+        decoded(workload.dataset.removeprefix(f"{TFDS}/"), Word, where)
