@@ -90,7 +90,7 @@ MISTAKES = [
     (f"{CNN}.optimizer", {"name": "adagrad", "defaults": "pytorch"}, "adagrad", "keras-3 for sgd"),
     (f"{CNN}.optimizer", {"name": "adam", "defaults": "keras"}, "there are keras-2 for sgd"),
     (f"{CNN}.optimizer", {**RMSPROP, "momentum": 0.9}, "keras.optimizers.RMSprop"),
-    (f"{CNN}.optimizer", {"name": "tf.optimizers.Adam"}, "torch.optim., keras.optimizers."),
+    (f"{CNN}.optimizer", {"name": "tf.optimizers.Adam"}, "sgd, adam", "torch.optim.*, keras"),
     (f"{CNN}.optimizer", {"name": "torch.optim.Adadelta", "eps": "1e-6"}, "write the number"),
     (f"{CNN}.learning_rate.decay", [{"after": n, "factor": 0.1} for n in (3, 1)], "order them"),
     (f"{CNN}.validation", {"last": 0.1, "first": 5}, "write one of them"),

@@ -103,6 +103,7 @@ def test_a_figure_without_its_caption_is_refused(folder):
 # Files that are added, by the file that is copied there, and the words of the message.
 ADDED = {
     "my_folder/engines/torch.py": (ENGINE, ["my_folder/engines/torch.py", "cannot replace"]),
+    "my_folder/engines/torch_optimizers.py": (ENGINE, ["torch_optimizers.py", "cannot replace"]),
     "my_folder/engines/My-NumPy.py": (ENGINE, ["a module is named with", "rename it"]),
     "my_folder/models/__init__.py": (MODEL, ["the project has this package; remove it"]),
     "my_folder/envs/torch.yaml": (QUESTION, ["has the name of", str(ROOT / "envs/torch.yaml")]),
@@ -153,10 +154,6 @@ FAILURES = [
     (
         *("jax", "my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
         "workloads.my-digits.model.name: backend jax has no model 'my-mlp'; it has ",
-    ),
-    (
-        *("torch", QUESTION, "name: sgd, momentum", "name: lamb, momentum"),
-        "there is no 'lamb' in OPTIMIZERS of engines/torch_optimizers.py, which has ",
     ),
     ("my-numpy", ENGINE, "\nENGINE =", "\nENGIN =", "engines/my_numpy.py: has no `ENGINE`"),
     ("my-numpy", ENGINE, "def modes", "def mode", "my_numpy.py: ENGINE has no modes"),

@@ -93,7 +93,7 @@ def test_a_group_has_all_modules_that_its_modules_import(group):
 
 def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, monkeypatch):
     """The program is named as seen from the project."""
-    names = ("mlp", "sgd", "torch")
+    names = ("mlp", "torch")
 
     def digest(place: str, text: str = "# one", name: str = "near.py", *more: str) -> str:
         models = tmp_path / place / "models"
@@ -122,7 +122,7 @@ def test_a_name_that_is_put_together_belongs_to_every_folder(tmp_path, monkeypat
     before = digest_of("training", "deep-2")
     file.write_text("MODELS = {f'deep-{depth}': None for depth in (2, 4)}")
     assert digest_of("training", "deep-2") != before
-    assert plugins.users("sgd") == []
+    assert plugins.users("mlp") == []
 
 
 # What a process has imported

@@ -1,8 +1,9 @@
 """Folders of users and of papers, in which the project finds by name what it finds by name in itself.
 
 A plugin's folder looks as `scripts/paragone/` does. A new file is imported as the project's own are:
-`engines/<engine>.py`, `data/forms/<form>.py`, `reporting/figures/<figure>.py`. A file of a name in `TABLES`
-adds to a table of the project's file. Standard library only: the Snakefile imports this module at parse time.
+`engines/<engine>.py`, `data/forms/<form>.py`, `reporting/figures/<figure>.py`. A file of a name in `SHARED`
+adds to the models of the project's file. Standard library only: the Snakefile imports this module when it is
+parsed.
 """
 
 import importlib
@@ -29,16 +30,8 @@ from paragone.base.errors import (
 )
 
 LIBRARY = Path(__file__).parents[1]
-# Files that both have: the table in them, to which a plugin's adds.
-TABLES = {
-    "models/tensorflow.py": "MODELS",
-    "models/torch.py": "MODELS",
-    "models/jax.py": "MODELS",
-    "engines/tensorflow_optimizers.py": "OPTIMIZERS",
-    "engines/torch_optimizers.py": "OPTIMIZERS",
-    "engines/jax_optimizers.py": "OPTIMIZERS",
-    "engines/reference.py": "RULES",
-}
+# Files that both have: a plugin's adds to their table `MODELS`.
+SHARED = ("models/tensorflow.py", "models/torch.py", "models/jax.py")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 SEED = "the seed, so that what is drawn then is the same in each repeat,"
 # Global switches: what returns the value of each, and what sets it. A framework's module of models adds its.
@@ -49,8 +42,8 @@ SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 }
 # What files of plugins did to this process, for the report of the parity gate.
 NOTICES: list[str] = []
-# The file of each entry that a plugin has added to a table of this process.
-_ORIGINS: dict[tuple[str, str], Path] = {}
+# The file of each model that a plugin has added in this process.
+_ORIGINS: dict[str, Path] = {}
 
 
 def use(names: list[str], *, drawing: bool = False) -> None:
@@ -104,7 +97,7 @@ def _check(file: Path, inside: str) -> None:
             f"plugins: {file}: a module is named with small letters, digits and _; rename it"
         )
     owner = file_of(inside)
-    if owner == LIBRARY / inside and inside not in TABLES:
+    if owner == LIBRARY / inside and inside not in SHARED:
         raise UserError(
             f"plugins: {file} has the name of a module of the project, which it cannot replace; rename it"
         )
@@ -163,43 +156,29 @@ def load(package: str, name: str, *needed: str) -> Any:
     return module
 
 
-class Entries(dict[str, Any]):
-    """A table of the file `inside`, to which plugins add. A name that it lacks raises `UserError`."""
-
-    def __init__(self, inside: str, entries: dict[str, Any]) -> None:
-        super().__init__(entries)
-        self._inside = inside
-
-    def __missing__(self, name: str) -> Any:
-        raise UserError(
-            f"there is no {name!r} in {TABLES[self._inside]} of {self._inside}, which has "
-            f"{', '.join(self)}; correct the name, or add it in {self._inside} of a plugin"
-        )
-
-
-def extend(inside: str, entries: dict[str, Any]) -> dict[str, Any]:
-    """Return the project's table in the file of this path with what plugins add to it.
+def extend(inside: str, models: dict[str, Any]) -> dict[str, Any]:
+    """Return the project's models in the file of this path with what plugins add to them.
 
     Raises `UserError` for a file that cannot be imported or has no such table, and for a name that two have.
     """
-    table, table_name = Entries(inside, entries), TABLES[inside]
+    table = dict(models)
     for file in files_of(inside)[1:]:
-        added = getattr(_imported(file), table_name, None)
+        added = getattr(_imported(file), "MODELS", None)
         if added is None:
-            raise UserError(f"{file}: has no `{table_name} = {{...}}`; add it")
-        for name, entry in added.items():
+            raise UserError(f"{file}: has no `MODELS = {{...}}`; add it")
+        for name, model in added.items():
             if name in table:
-                place = _ORIGINS.get((table_name, name), LIBRARY / inside)
+                place = _ORIGINS.get(name, LIBRARY / inside)
                 raise UserError(
-                    f"plugins: {table_name} of {file} has {name!r}, which {place} has; rename it"
+                    f"plugins: MODELS of {file} has {name!r}, which {place} has; rename it"
                 )
-            table[name], _ORIGINS[table_name, name] = entry, file
+            table[name], _ORIGINS[name] = model, file
     return table
 
 
-def origin(table: str, name: str) -> Path | None:
-    """Return the plugin's file that has added an entry to a table of this process, if one has."""
-    return _ORIGINS.get((table, name))
+def origin(model: str) -> Path | None:
+    """Return the plugin's file that has added a model in this process, if one has."""
+    return _ORIGINS.get(model)
 
 
 def users(*names: str) -> list[Path]:

@@ -39,9 +39,14 @@ Loss = Literal["cross_entropy", "double_softmax"]
 Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix products
 Shuffle = Literal["each_epoch", "once", "with_replacement"]
 PartialBatch = Literal["drop", "keep"]
-Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
+Options = dict[str, Any]  # those of a model, or of a framework's own, may be of any JSON type
 # Frameworks, by how the names of their own optimizers begin.
-OWN_OPTIMIZERS = {"torch.optim.": "torch", "keras.optimizers.": "tensorflow", "optax.": "jax"}
+OWN = {"torch.optim.": "torch", "keras.optimizers.": "tensorflow", "optax.": "jax"}
+
+
+def defining(name: str) -> str | None:
+    """Return the framework that defines an optimizer of this name; None for the project's rules."""
+    return next((framework for begin, framework in OWN.items() if name.startswith(begin)), None)
 
 
 class Input(Block, frozen=True):
@@ -190,10 +195,9 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
         refills, as tf.data does; from all examples if absent
     partial_batch: whether the examples that are left after the last whole batch are a batch,
         too
-    optimizer: `name`, of an update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a
-        plugin, whose options are its own; by one rule in every framework, see docs/protocols.md;
-        or one framework's own, as torch.optim.Adadelta, keras.optimizers.Lion or optax.lamb, with
-        its own arguments
+    optimizer: `name`, of an update rule: sgd, adam, adamw, nadam, rmsprop or adagrad, by one rule
+        in every framework, see docs/protocols.md; or one framework's own, as
+        torch.optim.Adadelta, keras.optimizers.Lion or optax.lamb, with its own arguments
     """
 
     dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
@@ -278,14 +282,13 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
 
     @property
     def optimizer_name(self) -> str:
-        """The key of the optimizer's function in `OPTIMIZERS` of a framework."""
+        """The update rule, or a framework's own optimizer."""
         return str(self.optimizer["name"])
 
     @property
     def optimizer_framework(self) -> str | None:
         """The framework whose own optimizer it is; None for a rule that all have."""
-        begins = filter(self.optimizer_name.startswith, OWN_OPTIMIZERS)
-        return next((OWN_OPTIMIZERS[begin] for begin in begins), None)
+        return defining(self.optimizer_name)
 
     @property
     def deduplicates(self) -> bool:

@@ -451,18 +451,10 @@ Rule = Literal["keras", "pytorch", "keras-2"]
 class Optimizer(msgspec.Struct):
     """By one rule in every framework, or one framework's own; see docs/protocols.md
 
-    name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, one of a plugin, whose options are
-        its own, or a framework's own
+    name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or a framework's own
     """
 
-    name: Annotated[
-        str,
-        Meta(
-            pattern=r"^([a-z][a-z0-9-]{0,63}|(torch\.optim|keras\.optimizers|optax)(\.[A-Za-z]\w*)+)$(?!\n)",
-            description=f"{_OF_NAMES} -, a letter first, or is that of a framework's own optimizer, after "
-            "torch.optim., keras.optimizers. or optax.",
-        ),
-    ]
+    name: str
 
 
 class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
@@ -587,7 +579,7 @@ class Adagrad(Common, kw_only=True):
     epsilon: Positive
 
 
-# The keys of the project's optimizers; a plugin's may have any.
+# The keys of the project's optimizers; a framework's own may have any.
 OPTIMIZERS = {
     "sgd": Sgd,
     "adam": Adam,
@@ -832,7 +824,7 @@ class Config(Closed):
     """config.yaml
 
     plugins: folders, relative to the working directory, with models, engines, forms of data,
-        optimizers and figures of your own; see docs/extending.md
+        and figures of your own; see docs/extending.md
     papers: published sources whose experiments are added: folders of papers/ by name, or paths
         of others; see docs/extending.md#a-paper
     only: names of experiments: all others are left out; the first is the primary question,

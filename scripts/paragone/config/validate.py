@@ -13,7 +13,7 @@ from paragone.config.datasets import MEASURED, STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
-from paragone.config.run_spec import MODEL
+from paragone.config.run_spec import MODEL, OWN, defining
 from paragone.config.schema import (
     FORMS,
     OPTIMIZERS,
@@ -61,6 +61,9 @@ def check_blocks(blocks: Blocks) -> None:
     for name, workload in blocks.workloads.items():
         where = f"workloads.{name}"
         rule = decoded(workload.optimizer, Optimizer, f"{where}.optimizer").name
+        if not defining(rule):
+            offered = OPTIMIZERS | {f"{begin}*": None for begin in OWN}
+            known_name(offered, rule, f"{where}.optimizer.name")
         decoded(workload.optimizer, OPTIMIZERS.get(rule, Optimizer), f"{where}.optimizer")
         for part in ("model", "optimizer"):  # keys without a type before the function is known
             for key, value in getattr(workload, part).items():

@@ -21,7 +21,7 @@ from paragone.base.errors import (
 )
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import MODEL, OWN_OPTIMIZERS, Initializer, Spec, Workload
+from paragone.config.run_spec import MODEL, OWN, Initializer, Spec, Workload
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.machine.process_entry import software
@@ -230,7 +230,7 @@ def framework_optimizer(
     argument that the optimizer does not take.
     """
     workload, name = spec.workload, spec.workload.optimizer_name
-    where, prefix = f"workloads.{workload.name}.optimizer", filter(name.startswith, OWN_OPTIMIZERS)
+    where, prefix = f"workloads.{workload.name}.optimizer", filter(name.startswith, OWN)
     path = name.removeprefix(next(prefix)).split(".")
     kind = reduce(lambda place, part: getattr(place, part, None), path, module)
     parameters = signature_of(kind).parameters if callable(kind) else {}

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from paragone.base import plugins
 from paragone.config.run_spec import Spec
 from paragone.engines import framework_optimizer
 
@@ -27,7 +26,7 @@ def create_optimizer(
     if spec.workload.optimizer_framework:
         return _of_optax(spec)
     options = spec.workload.optimizer
-    parts = [OPTIMIZERS[options["name"]](options)]
+    parts = [_OPTIMIZERS[options["name"]](options)]
     if decay := options.get("weight_decay"):
         place = 1 if options["name"] == "adamw" else 0  # decoupled after, coupled before the rule
         parts.insert(place, optax.add_decayed_weights(decay, mask))
@@ -140,14 +139,11 @@ def _adagrad(options: Options) -> optax.GradientTransformation:
     return optax.scale_by_rss(options["initial"], options["epsilon"])
 
 
-OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = plugins.extend(
-    "engines/jax_optimizers.py",
-    {
-        "sgd": _sgd,
-        "adam": _adam,
-        "adamw": _adam,
-        "nadam": _nadam,
-        "rmsprop": _rmsprop,
-        "adagrad": _adagrad,
-    },
-)
+_OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = {
+    "sgd": _sgd,
+    "adam": _adam,
+    "adamw": _adam,
+    "nadam": _nadam,
+    "rmsprop": _rmsprop,
+    "adagrad": _adagrad,
+}

@@ -19,7 +19,6 @@ from torch.func import functional_call
 from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
-from paragone.base import plugins
 from paragone.base.engine_reports import ALONE, Devices, Metrics, World
 from paragone.config.run_spec import MODEL, Spec
 from paragone.data import Dataset
@@ -306,17 +305,14 @@ def _adagrad(options: dict, step: int, g: Tensor, square: Tensor, state: State) 
 
 
 # By optimizer: the function of what the learning rate multiplies in a step; steps count from 1.
-RULES: dict[str, Callable[..., Tensor]] = plugins.extend(
-    "engines/reference.py",
-    {
-        "sgd": _sgd,
-        "adam": _adam,
-        "adamw": _adam,
-        "nadam": _nadam,
-        "rmsprop": _rmsprop,
-        "adagrad": _adagrad,
-    },
-)
+RULES: dict[str, Callable[..., Tensor]] = {
+    "sgd": _sgd,
+    "adam": _adam,
+    "adamw": _adam,
+    "nadam": _nadam,
+    "rmsprop": _rmsprop,
+    "adagrad": _adagrad,
+}
 
 
 def flop_per_example(spec: Spec, dataset: Dataset) -> int | None:

@@ -1,11 +1,10 @@
 """The optimizers of the workloads in Keras, and the rules that Keras does not have."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from paragone.base import plugins
 from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.engines import framework_optimizer
@@ -26,7 +25,7 @@ def create_optimizer(spec: Spec, entries: Entries) -> tuple[keras.optimizers.Opt
     if name == "sgd" and not spec.workload.learning_rate.constant:
         optimizer = _of_keras(options, spec.precision, TorchSgd)
     else:
-        optimizer = OPTIMIZERS[name](options, spec.precision)
+        optimizer = _of_keras(options, spec.precision)
     if options.get("decays", "all") != "all":
         optimizer.exclude_from_weight_decay(
             [
@@ -241,8 +240,3 @@ def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optim
         return kind(**arguments)
     bases = (ClipAndDecay, kind) if changed else (kind,)
     return type(kind.__name__, bases, {"options": options, "decay": decay})(**arguments)
-
-
-OPTIMIZERS: dict[str, Callable[[Options, str], keras.optimizers.Optimizer]] = plugins.extend(
-    "engines/tensorflow_optimizers.py", dict.fromkeys(_KERAS, _of_keras)
-)

@@ -8,7 +8,6 @@ import torch
 import torch._dynamo  # the first optimizer would: as an import it is on the clock of imports
 from torch import nn
 
-from paragone.base import plugins
 from paragone.config.run_spec import Spec
 from paragone.engines import framework_optimizer
 from paragone.models.weights import decayed
@@ -33,8 +32,8 @@ def create_optimizer(
     """Create the workload's optimizer with its state; also return the call of one of PyTorch's own.
 
     PyTorch would create the state in the first step, which a lazy device would compile as another program,
-    and does so for its own; an optimizer of a plugin must return with its state. `add_squares`: turns the
-    squared gradients of a weight in this worker into those of the global batch.
+    and does so for its own. `add_squares`: turns the squared gradients of a weight in this worker into those
+    of the global batch.
     """
     options, fused = spec.workload.optimizer, bool(spec.tuned("fused_optimizer"))
     if spec.workload.optimizer_framework:
@@ -42,8 +41,7 @@ def create_optimizer(
         # A lazy device must hold the step count, or it would compile every step anew.
         offered = {"capturable": device.type == "xla", "fused": fused or None}
         return framework_optimizer(spec, torch.optim, learned, **offered)
-    create = OPTIMIZERS[options["name"]]
-    optimizer = create(options, model, device, add_squares, fused)
+    optimizer = _of_torch(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
     if not options.get("momentum", 0):
         arrays = [name for name in arrays if name != "momentum_buffer"]
@@ -309,8 +307,3 @@ class _SumsOverOccurrences(torch.autograd.Function):
         powers = gradient.flatten(end_dim=-2) ** context.power
         sums = powers.new_zeros((context.vocabulary, powers.shape[1]))
         return gradient, sums.index_add_(0, indices.flatten(), powers), None, None
-
-
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(
-    "engines/torch_optimizers.py", dict.fromkeys([*_STATES, "adagrad"], _of_torch)
-)

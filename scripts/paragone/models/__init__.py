@@ -66,7 +66,7 @@ def create_model(
     # What a model draws without its framework is that of the run's seed, too.
     random.seed(spec.seed)
     np.random.seed(spec.seed)  # noqa: NPY002 (the generator that models use)
-    with plugins.explaining(), plugins.unchanged(plugins.origin("MODELS", name)):
+    with plugins.explaining(), plugins.unchanged(plugins.origin(name)):
         model = models[name](shape, classes, **options)
     if model is None:
         raise UserError(f"{where}: the function of {name!r} returns no model")

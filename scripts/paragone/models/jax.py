@@ -264,7 +264,7 @@ def trainee(model: Any, name: str, initializer: Initializer) -> nnx.Module:
     With its own initial values it is a copy, as the function may return the same module again. Raises
     `UserError` if it is no module of nnx, or if its call needs an argument that `call_options` lacks.
     """
-    where = f"{plugins.origin('MODELS', name) or 'models/jax.py'}: model {name}"
+    where = f"{plugins.origin(name) or 'models/jax.py'}: model {name}"
     if not isinstance(model, nnx.Module):
         kind = f"{type(model).__module__}.{type(model).__name__}"
         is_linen = any(base.__module__.startswith("flax.linen") for base in type(model).__mro__)

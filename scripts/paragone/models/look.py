@@ -20,7 +20,7 @@ def look(engine: Any, spec: Spec, dataset: Dataset) -> list[str]:
     """
     inputs = np.array(dataset.train_inputs[:EXAMPLES])
     name = spec.workload.model_name
-    file = plugins.origin("MODELS", name)
+    file = plugins.origin(name)
     where = f"{file}: model {name}" if file else f"model {name}"
     try:
         with plugins.explaining():

@@ -59,7 +59,7 @@ def content_of(*paths: str | Path) -> str:
 def digest_of(group: str, *names: str) -> str:
     """Return the digest of the code of a group, 16 hexadecimal digits.
 
-    `names`: of models, optimizers, engines and forms of data that plugins may have, see `plugins.users`.
+    `names`: of models, engines and forms of data that plugins may have, see `plugins.users`.
     """
     figures = ["reporting"] if group == "reporting" else []
     folders = plugins.folders() if figures else plugins.users(*names)
@@ -74,12 +74,8 @@ def digest_of(group: str, *names: str) -> str:
 
 
 def loaded_names(*specs: Spec) -> set[str]:
-    """Return the names of what runs load by name: engines, models and optimizers."""
-    workloads = [spec.workload for spec in specs]
-    engines = {spec.backend.engine for spec in specs}
-    models = {workload.model_name for workload in workloads}
-    rules = {w.optimizer_name for w in workloads if not w.optimizer_framework}
-    return engines | models | rules
+    """Return the names of what runs load by name: engines and models."""
+    return {name for spec in specs for name in (spec.backend.engine, spec.workload.model_name)}
 
 
 @cache

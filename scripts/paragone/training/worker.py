@@ -92,7 +92,7 @@ def blaming_own_model(spec: Spec) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        file = origin("MODELS", spec.workload.model_name)
+        file = origin(spec.workload.model_name)
         is_lost = spec.workers > 1 and re.search("onnect|peer|socket|timed out", str(error))
         if as_user_error(error) or is_lost or not _in_engine(error) or file is None:
             raise
