@@ -3,16 +3,11 @@
 Square products are measured in every precision asked for, the others in float32, as published.
 """
 
-import sys
-import tempfile
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.interpreters import python_of
 from paragone.base.processes import end_process, take_environment
-from paragone.base.typed_json import Count, Job, read_job, typed, write, write_job
+from paragone.base.typed_json import Count, Job, read_job, typed, write
 from paragone.config.run_spec import Backend, Operands
 from paragone.machine.process_entry import Measuring
 from paragone.microbenchmarks.products import FRAMEWORKS, case_of, measure_all
@@ -56,11 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     cases = []
     try:
-        if (python := python_of(job.pythons)) != sys.executable:
-            with tempfile.TemporaryDirectory() as folder:
-                path = write_job(replace(job, pythons=()), Path(folder))
-                child = supervisor.run([python, __file__, str(path)], 1)
-            sys.exit(child.status if child else 0)
+        supervisor.hand_over(job, __file__)
         with needing_packages():
             framework = FRAMEWORKS[backend.engine](backend.device, measuring.threads)
         device_name, missing = framework.device_name, ""

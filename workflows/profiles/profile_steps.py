@@ -21,7 +21,7 @@ from paragone.data.random_streams import framework_seed
 from paragone.machine.process_entry import Measuring
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import join
-from paragone.workers import WorkerJob
+from paragone.workers import WorkerJob, supervisor
 from paragone.workers.rendezvous import Rendezvous, meeting_folder
 from paragone.workers.worker_failure import run_workers
 from profilers import PROFILERS, Operation, Profile
@@ -36,8 +36,9 @@ Profiler = Callable[[Callable[[], float], str], Profile]
 
 
 class ProfileJob(WorkerJob, kw_only=True):
-    """The run whose steps are profiled, and the record to write."""
+    """The run whose steps are profiled, and the record to write; `pythons`: see `interpreters.python_of`."""
 
+    pythons: tuple[Path, ...] = ()
     profile: Path
 
 
@@ -50,7 +51,11 @@ def main() -> None:
         return
     spec = job.spec
     measuring = Measuring(job.threads)
-    status, reason, profile = outcome(job)
+    try:
+        supervisor.hand_over(job, __file__)
+        status, reason, profile = outcome(job)
+    except Unavailable as error:
+        status, reason, profile = "unavailable", str(error), None
     record = ProfileRecord(spec.name, spec, measuring.stop(), status, reason, profile)
     write(record, job.profile)
     said = f"{status}: {reason}" if profile is None else summary(profile)

@@ -12,20 +12,25 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from socket import socket
 from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 from typing import Any, BinaryIO, TextIO
 
 import psutil
+from msgspec.structs import replace
 
 from paragone.base.errors import Interrupted
+from paragone.base.interpreters import python_of
 from paragone.base.processes import environment
+from paragone.base.typed_json import write_job
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown
@@ -120,6 +125,18 @@ def run(line: list[str], ranks: int, **options: Any) -> Child | None:
     for child in children:
         child.settle()
     return failed
+
+
+def hand_over(job: Any, program: str) -> None:
+    """Run a program with the Python that its job names, and end as it does; return where that is this one.
+
+    `job`: with `pythons`, see `interpreters.python_of`, which raises `Unavailable`.
+    """
+    if (python := python_of(job.pythons)) != sys.executable:
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_job(replace(job, pythons=()), Path(folder))
+            child = run([python, program, str(path)], 1)
+        sys.exit(child.status if child else 0)
 
 
 def start(

@@ -1,11 +1,15 @@
 """Training steps under each framework's own profiler, and runs that cannot be profiled."""
 
+import site
+import sys
+
 import pandas as pd
 import pytest
-from workspace import INDUCTOR, ROOT, changed, command, job, make_spec, succeed
+from workspace import INDUCTOR, ROOT, changed, command, job, make_spec, succeed, write_files
 
 import tabulate_profiles
-from paragone.base.typed_json import read
+from paragone.base.interpreters import Interpreter
+from paragone.base.typed_json import read, write
 from profilers import Line, Operation, operations_of
 from step_profiles import ProfileRecord
 
@@ -19,9 +23,13 @@ CASES = [
 ]
 
 
-def profiled(spec, arrays, folder):
-    """The record that the program wrote, the only file in the folder, and what it printed."""
+def profiled(spec, arrays, folder, *pythons):
+    """The record that the program wrote, the only file in the folder, and what it printed.
+
+    `pythons`: the file that names the Python of the backend.
+    """
     options = {"manifest": arrays.manifest, "data_folder": arrays.folder, "threads": 2}
+    options["pythons"] = pythons
     line = command("profile_steps", spec=spec, profile=folder / "run.json", **options)
     line[1] = str(ROOT / "workflows/profiles/profile_steps.py")
     printed = succeed(line, **INDUCTOR)
@@ -60,6 +68,26 @@ def test_runs_that_cannot_be_profiled_have_a_status_and_a_row(small, tmp_path):
         "unavailable: 1 replica(s) on tpu asked for; PyTorch sees no tpu here",
         "no_profiler: engine other has no profiler",
     ]
+
+
+def test_a_variant_is_profiled_by_the_python_of_its_environment(small, tmp_path):
+    """A virtual environment with the packages of this one, but for the version that NumPy says it has."""
+    folder, (own,) = tmp_path / "own", site.getsitepackages()
+    succeed([sys.executable, "-m", "venv", "--without-pip", folder])
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "others.pth").write_text(f"{own}\n")
+    metadata = "Metadata-Version: 2.1\nName: numpy\nVersion: 99.0\n"
+    write_files(packages, {"numpy-99.0.dist-info/METADATA": metadata})
+    spec = make_spec("fashion-conv", "torch")
+    expected = {"python": str(folder / "bin/python")}, {"reason": "there is no such version"}
+    (tmp_path / "profile").mkdir()
+    for given, status in zip(expected, ("completed", "unavailable"), strict=True):
+        write(Interpreter(**given), file := tmp_path / "torch.json")
+        record, _ = profiled(spec, small, tmp_path / "profile", file)
+        assert (record.status, record.reason) == (status, given.get("reason"))
+        if status == "completed":
+            assert record.process.software["numpy"] == "99.0"
+            assert record.profile.operations[0].name.startswith("aten::")
 
 
 def test_time_inside_an_operation_is_not_its_own():

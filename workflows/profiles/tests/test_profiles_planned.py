@@ -3,7 +3,7 @@
 import re
 
 from plan import Plan
-from workspace import job_stats, snakemake
+from workspace import job_stats, jobs, snakemake
 
 PLAN = Plan()
 SHOWN = """
@@ -26,3 +26,13 @@ def test_the_run_of_the_first_seed_of_each_cell_is_profiled_alone_and_nothing_tr
         runs = re.findall(r"Profiling (\S+) 100\n", printed)
         assert sorted(runs) == sorted(spec.name for spec in specs if spec.seed == PLAN.config.seed)
         assert "train" not in job_stats(printed)
+
+
+def test_a_variant_in_other_versions_waits_for_its_environment(checkout):
+    made = checkout()
+    made.only("one_device", ["torch"])
+    (row,) = made.config["experiments"]["one_device"]["matrix"]
+    row["versions"] = [{}, {"numpy": "2.4.5"}, {"numpy": "2.4.6"}]
+    made.configure()
+    asked = jobs(["--snakefile", "workflows/profiles/Snakefile", "--cores", "2"], made.folder)
+    assert (asked["profile_steps"], asked["environment"]) == (3, 2)
