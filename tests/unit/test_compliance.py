@@ -29,6 +29,7 @@ from paragone.analysis.contests import rounds
 from paragone.analysis.grouping import series_of
 from paragone.base import typed_json
 from paragone.records.contest_record import ContestsRecord
+from paragone.reporting import footnotes
 
 
 def test_every_rule_of_the_table_is_broken_by_some_fault_here():
@@ -185,6 +186,20 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert "breaks a rule (1 of 3 runs)" in text
     assert "BUSY MACHINE: other processes used up to 50 %" in text
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
+
+
+def test_of_mixed_runs_what_differs_is_told(tmp_path, records):
+    records[0]["processes"][0]["threads"] = 3
+    records[1]["processes"][0]["software"]["numpy"] = "1.0"
+    runs, _ = collected(tmp_path, records)
+    told = runs.set_index("run")["mixed"].dropna()
+    assert told.to_dict() == {
+        FIRST: f"threads 3, {len(records) - 1} other(s) have 2",
+        records[1]["run"]: "software numpy 1.0, 2 other(s) have numpy 2.3.0",
+    }
+    (text,) = [text for text in footnotes.violations(runs) if text.startswith("Mixed")]
+    assert all(value in text for value in told)
+    assert "Mixed" not in " ".join(footnotes.violations(runs.assign(mixed=None)))
 
 
 def test_a_record_of_another_folder_is_refused(tmp_path, records, capsys):

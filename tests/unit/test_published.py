@@ -16,10 +16,11 @@ from judge_rows import (
     with_accuracy,
 )
 from make_experiments import reuters
-from make_records import LABELS, make_record, of_backend, speed, validated, waited
+from make_records import LABELS, make_record, of_backend, speed, typed, validated, waited
 from msgspec import structs
 
 from paragone.analysis import prediction, verdicts
+from paragone.analysis.columns import machine_label
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.prediction import (
     AT_CHANCE,
@@ -461,6 +462,22 @@ def test_short_epochs_teach_less():
     # 280 whole batches of 32; the source has 281.
     found = judge(*row, [make_record(steps_per_epoch=None, **options)])
     assert found.reasons == (("few_runs", 3),)
+
+
+@pytest.mark.parametrize("changed", [{"cores": 1}, {"host": "node-2"}])
+def test_too_few_runs_say_on_which_machines_or_cores_they_are(changed):
+    """Five runs: three would be enough, and those here are divided between two numbers of cores, or hosts."""
+    made = with_accuracy([0.884, 0.885])
+    divided = with_accuracy([0.884, 0.885, 0.886, 0.887], host=changed.get("host", "node-1"))[2:]
+    for one in divided:
+        one["processes"][0]["cores"] = changed.get("cores", 2)
+    rows, evidence = of(CONV)
+    (run,) = compared(rows, evidence, made + divided).runs
+    names = {machine_label(record.processes[0]) for record in typed(made + divided)}
+    assert run.lacks == (("few_runs", 3), ("apart", " and ".join(sorted(names))))
+    assert len(names) == 2
+    (run,) = compared(rows, evidence, made).runs
+    assert run.lacks == (("few_runs", 3),)
 
 
 # Times, counts and targets

@@ -32,7 +32,7 @@ RUN_COLUMNS = typed(
     (TEXT, "backend device"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
-    (TEXT, "status reason parity violations"),
+    (TEXT, "status reason parity violations mixed"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
     (COUNT, "train_examples validation_examples test_examples parameters"),
     *(

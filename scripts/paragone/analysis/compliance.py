@@ -293,14 +293,13 @@ def _unproven(record: RunRecord, verdicts: Parity) -> Iterator[Breach]:
 # The records of an experiment together
 
 
-def _threads_per_host(record: RunRecord) -> list[int]:
+def _threads_per_host(record: RunRecord) -> str:
     """Return the threads of all workers of a host, which divide its cores."""
     ranks = defaultdict(set)  # per host; a resumed run has several processes per rank
     for process in record.processes:
         ranks[process.machine.host].add(process.rank)
-    return sorted(
-        {process.threads * len(ranks[process.machine.host]) for process in record.processes}
-    )
+    counts = {process.threads * len(ranks[process.machine.host]) for process in record.processes}
+    return "; ".join(map(str, sorted(counts)))
 
 
 def _joined(names: Callable[[Process], Iterable[str]]) -> Callable[[RunRecord], str]:
@@ -310,7 +309,7 @@ def _joined(names: Callable[[Process], Iterable[str]]) -> Callable[[RunRecord], 
     )
 
 
-_machines = _joined(lambda process: [process.machine.fingerprint])
+_machines = _joined(lambda process: [f"{process.machine.host} [{process.machine.fingerprint[:6]}]"])
 _commits = _joined(lambda process: [process.git.commit if process.git else "none"])
 _software = _joined(lambda process: map(" ".join, process.software.items()))
 
@@ -351,7 +350,13 @@ def _odd_ones_out(runs: Mapping[Path, RunRecord]) -> Iterator[tuple[Path, Breach
             right, count = Counter(values.values()).most_common(1)[0]
             for path, text in values.items():
                 if text != right:
-                    yield path, Breach(rule, where, f"{text}, {count} other(s) have {right}")
+                    unlike = f"{_beyond(right, text)}, {count} other(s) have {_beyond(text, right)}"
+                    yield path, Breach(rule, where, unlike)
+
+
+def _beyond(common: str, text: str) -> str:
+    """Return the parts of a text that another one has not: of all packages those of other versions."""
+    return "; ".join(part for part in text.split("; ") if part not in common.split("; ")) or "none"
 
 
 def _paces(

@@ -157,13 +157,19 @@ def _run_row(
 def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
     broken = [violation for violation in violations if violation.run == record.run]
     rules = " ".join(dict.fromkeys(violation.rule for violation in broken)) or None
+    mixed = [(row.where.rpartition(".")[2], row.value) for row in broken if row.rule == "mixed"]
     status, reason = record.status, record.reason
     if invalid := [violation for violation in broken if violation.severity == INVALID]:
         why = "; ".join(
             f"{violation.rule}: {violation.where} {violation.value}" for violation in invalid
         )
         status, reason = "invalid", f"was {status}; {why}"
-    return {"status": status, "reason": reason, "violations": rules}
+    return {
+        "status": status,
+        "reason": reason,
+        "violations": rules,
+        "mixed": "; ".join(map(" ".join, mixed)) or None,
+    }
 
 
 def _results(record: RunRecord) -> Row:

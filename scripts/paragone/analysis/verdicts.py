@@ -177,8 +177,16 @@ def compare_all(
     first one, in the order of the config's backends, that can be compared. The others are shown.
     """
     lines = []
+    machines: dict[str, set[str]] = {}
+    for sweep in sweeps:
+        machines.setdefault(sweep.backend, set()).update(sweep.runs["machine_name"].dropna())
     for row in rows:
-        findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
+        findings = {
+            sweep.label: _divided(
+                compare(row, evidence, sweep.runs, epochs), machines[sweep.backend]
+            )
+            for sweep in sweeps
+        }
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
         designated = [sweep.label for sweep in sweeps if sweep.backend == backend]
         family = "curve" if row.metric in OUTCOMES else ""
@@ -190,6 +198,13 @@ def compare_all(
     samples = [sample for sample in _samples(runs, evidence) if sample.numbers]
     runs = [replace(run, varied=_varied(run, lines, evidence)) for run in runs]
     return Comparison(lines, runs, samples)
+
+
+def _divided(finding: Finding, machines: set[str]) -> Finding:
+    """Say of too few runs on which machines, or numbers of cores, the backend has runs."""
+    if len(machines) < 2 or all(kind != "few_runs" for kind, *_ in finding.reasons):
+        return finding
+    return replace(finding, reasons=(*finding.reasons, ("apart", " and ".join(sorted(machines)))))
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:

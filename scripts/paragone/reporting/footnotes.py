@@ -89,7 +89,7 @@ def machine(runs: pd.DataFrame) -> str:
     """Return every machine of the runs."""
     names = sorted(set(runs["machine"].dropna()))
     if len(names) > 1:
-        return f"{len(names)} machines, kept apart: {' | '.join(names)}."
+        return f"{len(names)} machines, or numbers of cores, kept apart: {' | '.join(names)}."
     return f"Machine {names[0]}."
 
 
@@ -128,7 +128,13 @@ def violations(runs: pd.DataFrame) -> list[str]:
     rules = rules.drop(["isolation", "throttling", "environment"], errors="ignore")
     of_all = f"of {len(runs)} {_unit(runs)}"
     counts = [f"{rule} ({count} {of_all})" for rule, count in sorted(rules.items())]
-    return [f"Rules broken: {', '.join(counts)}."] if counts else []
+    texts = [f"Rules broken: {', '.join(counts)}."] if counts else []
+    if "mixed" in runs and len(values := sorted({*runs["mixed"].dropna()})):
+        texts.append(
+            f"Mixed runs have {' | '.join(values)}. To repeat them, delete their records, which "
+            "compliance.csv names."
+        )
+    return texts
 
 
 # Of the page and the paper
