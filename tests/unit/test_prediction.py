@@ -72,6 +72,28 @@ def test_inconclusive_is_what_no_published_number_could_have_changed(rounding, m
         assert set(found) == {best, DIFFERS} | ({CONSISTENT} if sign > 0 else set())
 
 
+@pytest.mark.parametrize(
+    ("runs", "rounding", "margin"), [(1, 0.0, 2.0), (1, 0.2, 2.0), (4, 0.0, 1.1)]
+)
+def test_so_many_more_runs_that_vary_alike_decide(runs, rounding, margin):
+    def of(n):
+        values = np.arange(n) - (n - 1) / 2
+        drawn = by_seed(values / values.std(ddof=1))
+        return judge(Claim(0.0, margin, rounding=rounding, runs=runs), drawn)
+
+    lacking = of(3).lacking
+    assert lacking > 1
+    assert of(3 + lacking).verdict == HOLDS
+    assert of(3 + lacking - 1).verdict == INCONCLUSIVE
+
+
+def test_runs_that_vary_by_more_than_the_margin_are_decided_by_no_number_of_them():
+    """Of one more run alone the one-sided test leaves 1.644854 deviations open, of the mean of four half."""
+    few = by_seed([-1.0, 0.0, 1.0])
+    assert judge(Claim(0.0, 1.64), few).lacking is None
+    assert judge(Claim(0.0, 1.64, runs=4), few).lacking is not None
+
+
 def test_printed_digits_are_an_interval():
     """What prints as 2.2 may be 2.15, which one more run could be; equal must be all that prints so."""
     assert one_more(2.21).verdict == DIFFERS

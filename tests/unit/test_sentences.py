@@ -240,7 +240,8 @@ def number(metric: str, verdict: str, **places: object) -> Judgement:
     """A final number of a published run."""
     claim = Claim(0.8848, metric=metric, **LIMITS.get(verdict, {}))
     places = {"center": 0.81, "scale": 0.02 / 2.085963, "freedom": 20} | places  # t(20)
-    return Judgement(claim, (0.81,) * 21, alone=0.001 if verdict == "differs" else 0.5, **places)
+    places = {"outcomes": (0.81,) * 21} | places
+    return Judgement(claim, alone=0.001 if verdict == "differs" else 0.5, **places)
 
 
 def published(system: str, *verdicts: str, **places: object) -> PublishedRun:
@@ -288,10 +289,27 @@ def test_runs_that_no_number_could_decide_and_runs_that_differ_by_chance_are_sai
     part = on_published(*runs, published("8 TPU cores", "differs"))  # p = 0.001
     assert part.answers[0].text == (
         "60 published runs can be compared: none holds, 59 are inconclusive and 1 differs. Adjusted for the "
-        "number of runs, none still differs. Inconclusive: our runs vary by more than the margin, so that no "
-        "number could hold."
+        "number of runs, none still differs. Inconclusive: our runs leave more open than the margin, so that "
+        "no number could hold. 60 seeds would not decide 59 of them."
     )
     assert part.published[0].judged == "differs; not if all runs are adjusted for each other"
+
+
+def test_how_many_more_seeds_would_decide_is_told():
+    few = number("test_loss", "inconclusive", freedom=2, outcomes=(0.80, 0.81, 0.82))
+    few = [replace(few, claim=replace(few.claim, margin=margin)) for margin in (0.02, 0.018, 0.0)]
+    more = [one.lacking for one in few]
+    assert 0 < more[0] < more[1]
+    assert more[2] is None
+    assert sentences.distance(few[0]).endswith(
+        f"the margin of 0.02; {more[0]} more seeds would decide"
+    )
+    assert sentences.distance(few[2]).endswith("the margin of 0; 60 seeds would not decide")
+    runs = [PublishedRun(f"{place}", "a", "PyTorch", (one,)) for place, one in enumerate(few)]
+    told = sentences.published([*runs, PublishedRun("all", "a", "PyTorch", tuple(few))])
+    assert told.endswith(
+        f" {more[0]} to {more[1]} more seeds would decide 2 of them. 60 seeds would not decide 2 of them."
+    )
 
 
 def test_what_varies_more_than_ours_stands_beside_what_differs():
@@ -366,7 +384,7 @@ def test_an_explained_run_a_sample_and_a_count_have_their_sentences():
         (
             number("test_loss", "inconclusive", near=(0.89, 0.9)),
             "0.075 above, as 2 of our 21 runs; runs and printed digits leave 0.017 open, more than the "
-            "margin of 0",
+            "margin of 0; 60 seeds would not decide",
         ),
         (number("test_loss", "differs"), "0.075 above, p = 0.001; 0.028 would have been noticed"),
         (number("test_loss", "at chance"), "not above always guessing the most frequent class"),

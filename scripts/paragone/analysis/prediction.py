@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from paragone.analysis.statistics import ALPHA, CONFIDENCE, POWER
+from paragone.analysis.statistics import ALPHA, CONFIDENCE, MOST_EFFECTS, POWER
 from paragone.base.errors import UserError
 from paragone.config.datasets import MEASURED
 from paragone.tasks import METRICS
@@ -124,6 +124,15 @@ class Judgement:
         """The difference that runs and printed digits leave open: e of a one-sided test, and the rounding."""
         one_sided = self.scale * scipy.special.stdtrit(self.freedom, CONFIDENCE)
         return float(one_sided) + self.claim.rounding
+
+    @property
+    def lacking(self) -> int | None:
+        """How many more runs that vary alike let a number hold; None if over `MOST_EFFECTS` in all."""
+        of_claim, counts = 1 / self.claim.runs, np.arange(self.n, MOST_EFFECTS + 1)
+        scales = self.scale * np.sqrt((of_claim + 1 / counts) / (of_claim + 1 / self.n))
+        one_sided = scipy.special.stdtrit(self.freedom + counts - self.n, CONFIDENCE)
+        enough = counts[scales * one_sided + self.claim.rounding <= self.claim.margin]
+        return int(enough[0]) - self.n if len(enough) else None
 
     @property
     def n(self) -> int:

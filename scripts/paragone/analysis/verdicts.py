@@ -376,6 +376,7 @@ def _means(runs: list[PublishedRun]) -> tuple[Judgement, ...]:
                 margin=fmean(claim.margin for claim in claims),
                 rounding=max(claim.rounding for claim in claims),
                 at_chance=any(claim.at_chance for claim in claims),
+                runs=len(runs),
                 printed="",
             )
             means.append(judge_sample(mean, values, first))
