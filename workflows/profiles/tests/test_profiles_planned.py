@@ -1,9 +1,11 @@
 """The jobs of the workflow: profiles of which runs, each alone on the machine."""
 
+import os
 import re
 
+from own_folder import plug_in
 from plan import Plan
-from workspace import job_stats, jobs, snakemake
+from workspace import ROOT, job_stats, jobs, snakemake, write_files
 
 PLAN = Plan()
 SHOWN = """
@@ -36,3 +38,15 @@ def test_a_variant_in_other_versions_waits_for_its_environment(checkout):
     made.configure()
     asked = jobs(["--snakefile", "workflows/profiles/Snakefile", "--cores", "2"], made.folder)
     assert (asked["profile_steps"], asked["environment"]) == (3, 2)
+
+
+def test_a_plugins_environment_is_made_by_conda_for_its_profile(checkout):
+    made = checkout()
+    plug_in(made, "my-torch")
+    made.config["backends"]["my-torch"]["environment"] = "mine"
+    write_files(made / "my_plugin/envs", {"mine.yaml": (made / "envs/torch.yaml").read_text()})
+    made.only("one_device", ["my-torch"])
+    line = ["--snakefile", "workflows/profiles/Snakefile", "--cores", "2", "--dry-run"]
+    conda = f"{ROOT / 'tests/pipeline/conda/bin'}{os.pathsep}{os.environ['PATH']}"
+    printed = snakemake([*line, "--software-deployment-method", "conda"], made.folder, PATH=conda)
+    assert "Conda environment my_plugin/envs/mine.yaml will be created." in printed
