@@ -253,13 +253,17 @@ def test_an_outlier_is_read_from_the_file_of_a_table(tmp_path):
 
 
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):
-    made = with_accuracy([0.8700, 0.8720]) + with_accuracy([0.2], backend="torch-xla")
+    made = with_accuracy([0.8700, 0.8720, 0.8710]) + with_accuracy([0.2], backend="torch-xla")
     runs, epochs = tabulated(made)
     drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
     files = drawing.table("comparison", "tpu_fashion_conv")
     table = pd.read_csv(files["csv"])
     outcome = table[table["metric"].isin(prediction.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}
+    assert table["family"].fillna("").drop_duplicates().tolist() == ["final", "", "curve"]
+    of_training = table[table["metric"] == "train_accuracy"]
+    assert of_training["epoch"].max() == 5
+    assert of_training["verdict"].isna().all()
     final = table[table["family"] == "final"].set_index("metric")
     assert sorted(final.index) == sorted(verdicts.FINAL)
     assert final.loc["test_accuracy", ["verdict", "n"]].tolist() == [DIFFERS, 20]

@@ -224,6 +224,7 @@ def test_published_runs_of_one_program_are_compared_as_a_sample():
     (sample,) = found.samples
     assert [run.verdict for run in found.runs] == [HOLDS] * 3
     assert (sample.count, sample.verdict, len(sample.numbers)) == (3, HOLDS, 1)
+    assert sample.system == "Ann; Bob; Cy"
     assert sample.numbers[0].claim.value == pytest.approx(0.8862)
     assert not compared(rows[:2], evidence, with_accuracy([0.884, 0.885, 0.886])).samples
     losses = [structs.replace(row, quantity="loss") for row in rows[2:]]

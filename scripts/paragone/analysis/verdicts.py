@@ -116,13 +116,13 @@ class Curve:
 class PublishedRun:
     """One published run by its final `numbers`: those that can be compared, adjusted for how many they are.
 
-    `system`: which run, as the source names it; `workload`: the program; `judge`: the label of the series
-    whose runs are at hand. `count`: several published runs of one program that are judged as a sample; the
-    numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
-    where the run differs, the second workload that its protocol names, and the verdict by the committed runs
-    of that, if it is consistent with these. `varied`: the runs that vary more than ours in a number that
-    differs, which metric it is, and how many times as much. `lacks`: why a run without numbers cannot be
-    compared. `ends`: where the source's log breaks off, its last epoch and the
+    `system`: which run, as the source names it, of a sample all of them; `workload`: the program; `judge`:
+    the label of the series whose runs are at hand. `count`: several published runs of one program that are
+    judged as a sample; the numbers are means. `curve`: None where epochs are not published or no spread is
+    committed. `explanation`: where the run differs, the second workload that its protocol names, and the
+    verdict by the committed runs of that, if it is consistent with these. `varied`: the runs that vary more
+    than ours in a number that differs, which metric it is, and how many times as much. `lacks`: why a run
+    without numbers cannot be compared. `ends`: where the source's log breaks off, its last epoch and the
     epochs of the program. `astray`: other numbers that differ, at 5 % over their count.
     """
 
@@ -316,11 +316,15 @@ def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]
             programs.setdefault(key, []).append(run)
     return [
         PublishedRun(
-            run.system, run.workload, run.judge, _means(sample), count=len(sample), ends=run.ends
+            "; ".join(run.system for run in sample),
+            sample[0].workload,
+            sample[0].judge,
+            _means(sample),
+            count=len(sample),
+            ends=sample[0].ends,
         )
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
-        for run in sample[:1]
     ]
 
 

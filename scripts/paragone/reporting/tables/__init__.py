@@ -80,8 +80,9 @@ def save(table: TextTable, paths: Iterable[Path]) -> None:
 NUMBERS = ["family", "judge", "has_runs", "value", "n", "center", "low", "high", "margin", "p"]
 
 OUTCOMES_JUDGED = (
-    "A published run is judged by its final numbers, or the last ones of a log that breaks off; other epochs "
-    "have no verdict. Measured: mean of the n runs here [where one more run would be, by these and the "
+    "A published run is judged by its final numbers, or the last ones of a log that breaks off. These come "
+    "first; below, other epochs and training scores, for which the training loss stands, have no verdict. "
+    "Measured: mean of the n runs here [where one more run would be, by these and the "
     "committed runs, at 5 % over the count of the run's numbers]. Differs: the number is outside. Holds: it "
     "is inside, and two one-sided tests at 5 % show that it is within the margin. Consistent: they do not. "
     "Inconclusive: our runs vary so much that they could not show it of any number."
@@ -96,7 +97,7 @@ PEAKS = f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device.
 def comparison(inputs: Inputs) -> TextTable:
     """Compare each published number of an experiment with what was measured.
 
-    There is one column per backend and machine, one of which judges.
+    There is one column per backend and machine, one of which judges. The rows of its verdicts come first.
     """
     numbers = inputs.numbers
     spreads = prediction.read_spreads(inputs.paper / SPREAD) if inputs.paper else {}
@@ -107,6 +108,7 @@ def comparison(inputs: Inputs) -> TextTable:
         for part in compared.lines
     ]
     lines += [_mean_line(run, number) for run in compared.samples for number in run.numbers]
+    lines.sort(key=lambda line: ("final", "last", "", "curve").index(line["family"]))
     curves = filter(None, map(sentences.of_curve, compared.runs))
     remarks = footnotes.of_table(inputs.runs, OUTCOMES_JUDGED, *curves)
     table = _table(lines, inputs.title, [*remarks, *_of_source(numbers)])
