@@ -126,9 +126,12 @@ def sentence(text: str) -> str:
     """What an installer says of a fault, in one line without addresses."""
     _, is_uv, error = f"\n{text}".rpartition("\nerror: ")  # before it are warnings
     lines = error.strip().splitlines() or [""]
-    said = [lines[0] if is_uv else lines[-1], *re.findall(r"(?m)^ *cause: (.+)$", error)]
+    # Advice follows the errors of conda, and its own those of pip.
+    errors = [] if is_uv else re.findall(r"(?m)^(?:ERROR|\w+Error): (.+(?:\n+ +- .+)*)", error)
+    fault = lines[0] if is_uv else [lines[-1], *errors][-1]
+    said = [" ".join(fault.split()), *re.findall(r"(?m)^ *cause: (.+)$", error)]
     said = [cause for cause in said if UNRESOLVED not in cause]
-    return re.sub(r"https?://[^\s`)]+", "the index", "; ".join(said)).rstrip(".")
+    return re.sub(r"https?://[^\s`)>]+", "the index", "; ".join(said)).rstrip(".")
 
 
 def size(folder: Path) -> int:

@@ -29,6 +29,7 @@ TREATMENT = {
     r"snakemake .*records_only=True.*": "tests/pipeline/test_smoke_records_only.py",
     r"snakemake .*bundles=.*": "workflows/bundles/tests/test_drawn_bundles.py",
     r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",
+    r"snakemake first_answer .*conda": "tests/nightly/test_conda.py",
     r"snakemake .*conda": "tests/pipeline/test_fresh.py",
     r"snakemake -s \.\./paragone/.* run\.yaml": "tests/pipeline/test_new_question.py",
     r"python make_\w+\.py|snakemake -s \.\./paragone/.*": OWN_FOLDER,

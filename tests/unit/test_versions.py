@@ -8,6 +8,7 @@ from plan import Plan
 from test_matrix import config_with
 from workspace import config_of, refusing
 
+import make_environment
 from paragone.analysis import tidy
 from paragone.analysis.compliance import of_run
 from paragone.analysis.grouping import series_of
@@ -191,3 +192,46 @@ def test_a_python_is_that_of_its_file_or_a_status_or_an_error(tmp_path):
         python_of(files, "torch.torch-9")
     with pytest.raises(UserError, match="delete the file"):
         python_of(files, "jax")
+
+
+# What conda 26.7.1 said of a Python that its channel lacks, and of a package that pip did not find.
+OF_CHANNEL = """Solving environment: ...working... failed
+
+PackagesNotFoundInChannelsError: The following packages are not available from current channels:
+
+  - python=3.11.8
+
+Current channels:
+
+  - https://channel.example/conda-forge
+
+and use the search bar at the top of the page.
+"""
+OF_PIP = """Installing pip dependencies: ...working... failed
+Pip subprocess error:
+ERROR: Could not find a version that satisfies the requirement msgspec==99.0 (from versions: 0.23.0)
+ERROR: No matching distribution found for msgspec==99.0
+
+
+CondaEnvException: Pip failed
+"""
+OF_NETWORK = (
+    "CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://channel.example/noarch>\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            OF_CHANNEL,
+            "The following packages are not available from current channels: - python=3.11.8",
+        ),
+        (OF_PIP, "No matching distribution found for msgspec==99.0"),
+        (OF_NETWORK, "HTTP 000 CONNECTION FAILED for url <the index>"),
+        ("warning: old\nerror: no disk\n  cause: it is full\n", "no disk; it is full"),
+        ("unknown\nended.\n", "ended"),
+    ],
+)
+def test_a_fault_of_an_installer_is_its_own_sentence(text, said):
+    assert make_environment.sentence(text) == said
