@@ -25,7 +25,8 @@ PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has
 UNRESOLVED = (
     "No solution found"  # uv's words where requirements cannot be met; other faults are no result
 )
-SOURCES = ["--no-binary", "promise"]  # of TensorFlow Datasets: pure Python, published without a wheel
+# TensorFlow Datasets needs it; it is pure Python, published without a wheel.
+SOURCES = ["--no-binary", "promise"]
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "uv"
 PIPES: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
