@@ -209,6 +209,8 @@ def configuration() -> str:
             path, common = "workloads.<name>.optimizer", schema.Common
             text += _kinds(path, "Optimizer", {"of the project": common}, schema.Optimizer)
             text += _kinds(path, "Optimizer", schema.OPTIMIZERS, common)
+            path, shape = "workloads.<name>.learning_rate.schedule", schedules.Schedule
+            text += _kinds(path, "Schedule", {"of the project": shape}, None)
     text.append(f"\n## Single keys\n\n{_HEADER}")
     text += [_row(name, block, required, values.get(name)) for name, block, required in single]
     text += [part for kind in ("figures", "tables") for part in _modules(kind)]
@@ -251,11 +253,14 @@ def _shared(name: str, kind: type[msgspec.Struct]) -> list[str]:
 
 
 def _kinds(
-    path: str, title: str, kinds: dict[str, type[msgspec.Struct]], shared: type[msgspec.Struct]
+    path: str,
+    title: str,
+    kinds: dict[str, type[msgspec.Struct]],
+    shared: type[msgspec.Struct] | None,
 ) -> list[str]:
     """A section for each kind of a block, with the keys that those of all kinds are not."""
     text = []
-    shared_keys = described(shared)["$defs"][shared.__name__]["properties"]
+    shared_keys = described(shared)["$defs"][shared.__name__]["properties"] if shared else {}
     for name, kind in kinds.items():
         schema_of_kind = described(kind)
         block = schema_of_kind["$defs"][kind.__name__]

@@ -10,7 +10,7 @@ from paragone.base.processes import end_process
 from paragone.base.typed_json import read_job
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.engines import keep_programs
+from paragone.engines import keep_programs, learning_rates
 from paragone.machine import limits
 from paragone.records.contest_record import Contestant
 from paragone.timing.turns import State, Trained, link, receive, send
@@ -56,14 +56,14 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
         processes=[process],
     )
     send(coordinator, State(state))
-    epoch = 0  # epochs of their own order and augmentation, at the rates of the first
+    epoch = 0  # epochs of their own order and augmentation, at the rate of the first step
     while steps := receive(coordinator, int):
         seconds, totals = [], []
         for length in (1, 1 + steps):
             epoch += 1
             counts = Counts(engine, spec, dataset, epoch, length)
             batches = counts.over(train_batches(dataset, spec, epoch, engine.shard, length))
-            rates = spec.learning_rates(1, length)
+            rates = learning_rates(spec, 1, 1) * length
             begin = time.perf_counter()
             engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, length)
             seconds.append(time.perf_counter() - begin)

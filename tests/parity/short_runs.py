@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from parity.probing import run_workers
-from workspace import CONFIG, Arrays, call, made_once, make_spec
+from workspace import CONFIG, Arrays, call, changed, made_once, make_spec
 from workspace import train_command as train
 
 from paragone import data
@@ -50,11 +50,13 @@ class ShortRuns:
         bug: str = "",
         task: Task | None = None,
         optimizer: dict | None = None,
+        learning_rate: dict | None = None,
     ) -> RunRecord:
         """The record of a run. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
         Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run, or
-        another block `tuned` than the config's. `task`, `optimizer`: others than the workload's.
+        another block `tuned` than the config's. `task`, `optimizer`, `learning_rate`: others than
+        the workload's.
         """
         if tuned == "tuned":
             tuned = CONFIG["backends"][backend]["tuned"]
@@ -72,6 +74,8 @@ class ShortRuns:
             spec = replace(spec, workload=replace(spec.workload, task=task))
         if optimizer:
             spec = replace(spec, workload=replace(spec.workload, optimizer=optimizer))
+        if learning_rate:
+            spec = changed(spec, {"learning_rate": learning_rate})
         if spec.workload.dropout:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
         arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")

@@ -1,4 +1,4 @@
-"""A framework's own optimizer: its backends are compared with each other, and it gets the loop's rates."""
+"""A framework's own optimizer and schedule: its backends are compared with each other."""
 
 import json
 from collections.abc import Iterator
@@ -42,6 +42,13 @@ OWN = {
     ],
     "jax": [{"name": "optax.lars", "momentum": 0.8}, {"name": "optax.contrib.prodigy"}],
 }
+
+
+def of_torch(name: str, **arguments: Any) -> dict[str, Any]:
+    schedule = {"name": f"torch.optim.lr_scheduler.{name}", **arguments}
+    return {"learning_rate": {"base": 0.25, "schedule": schedule}}
+
+
 # What a person may write that no framework has.
 WRONG = {
     "torch": [
@@ -57,6 +64,16 @@ WRONG = {
             {"name": "torch.optim.Adadelta", "rho": 2.0},
             "torch.optim.Adadelta: Invalid rho value: 2",
         ),
+        (
+            of_torch("StepLR", step=2),
+            ".schedule.step: torch.optim.lr_scheduler.StepLR takes step_s",
+        ),
+        (
+            of_torch("StepLRs"),
+            ".schedule.name: there is no schedule torch.optim.lr_scheduler.StepLRs",
+        ),
+        (of_torch("OneCycleLR", max_lr=1.0, total_steps=99), "optimizer must support momentum"),
+        (of_torch("ReduceLROnPlateau"), "ReduceLROnPlateau: ReduceLROnPlateau.step() missing 1"),
     ],
     "tensorflow-mirrored": [
         (
@@ -73,12 +90,16 @@ WRONG = {
 
 
 def observed(backend: str, optimizers: list[dict[str, Any]], plain: bool = False) -> list[Any]:
-    """What the gate sees of each, or the error; `plain`: of the reference."""
+    """What the gate sees of each, or the error; `plain`: of the reference.
 
-    def one(optimizer: dict[str, Any]) -> Weights | str:
+    `optimizers`: or other keys of the workload.
+    """
+
+    def one(block: dict[str, Any]) -> Weights | str:
         spec = make_spec("fashion-cnn", backend, global_batch=8, precision="float64", epochs=3)
         workload = {"model": {"name": "mlp", "hidden": [8]}, "learning_rate": RATE}
-        spec = changed(spec, workload | {"optimizer": optimizer}, steps_per_epoch=3)
+        keys = {"optimizer": block} if "name" in block else block
+        spec = changed(spec, workload | keys, steps_per_epoch=3)
         try:
             return observe(replace(spec, backend=reference_of(spec)) if plain else spec, DATASET)
         except UserError as error:
@@ -114,6 +135,58 @@ def test_an_own_optimizer_takes_the_steps_of_the_rule_that_it_is(apart, backend)
     assert "updates deviate by" in judged(arrays, wrong).reason
 
 
+# By backend: an own schedule, and the project's that it is. Keras' numbers are of single precision.
+HALVED = {"name": "steplr", "step_size": 2, "gamma": 0.5}
+SCHEDULES = {
+    "torch": (
+        {"base": 0.25, "schedule": HALVED | {"name": "torch.optim.lr_scheduler.StepLR"}},
+        HALVED,
+    ),
+    "tensorflow-mirrored": (
+        {
+            "unit": "step",
+            "schedule": {
+                "name": "keras.optimizers.schedules.PiecewiseConstantDecay",
+                "boundaries": [1, 3],
+                "values": [0.25, 0.125, 0.0625],
+            },
+        },
+        {"name": "multisteplr", "milestones": [2, 4], "gamma": 0.5},
+    ),
+    "jax": (
+        {
+            "unit": "step",
+            "schedule": {
+                "name": "optax.exponential_decay",
+                "init_value": 0.25,
+                "transition_steps": 2,
+                "decay_rate": 0.5,
+                "staircase": True,
+            },
+        },
+        HALVED,
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", SCHEDULES)
+def test_an_own_schedule_has_the_rates_of_the_shape_that_it_is(apart, backend):
+    """In each step, and after a resume; a rate that falls a step later shows."""
+    own, shape = SCHEDULES[backend]
+    project = {"base": 0.25, "unit": own.get("unit", "epoch"), "schedule": shape}
+    late = {key: [n + 1 for n in v] if key == "milestones" else v for key, v in shape.items()}
+    late |= {"step_size": 3} if "step_size" in shape else {}
+    blocks = [{"learning_rate": rate} for rate in (own, project, project | {"schedule": late})]
+    arrays, plain = apart(backend, blocks[:1])[0], apart(backend, blocks[:1], True)[0]
+    right, wrong = apart("torch", blocks[1:], True)  # by definition
+    for expected in (right, plain):
+        verdict = judged(arrays, expected)
+        assert verdict.passed, verdict.reason
+    name = own["schedule"]["name"]
+    assert any(f"defines the rates: {name}(" in notice for notice in verdict.notices)
+    assert "updates deviate by" in judged(arrays, wrong).reason
+
+
 @pytest.mark.parametrize("backend", OWN)
 def test_each_backend_is_compared_with_the_plain_form_of_its_framework(apart, backend):
     """Also after a resume, whose state may not have been made yet."""
@@ -127,7 +200,7 @@ def test_each_backend_is_compared_with_the_plain_form_of_its_framework(apart, ba
 def test_what_a_framework_lacks_is_one_sentence(apart, backend):
     optimizers, words = zip(*WRONG[backend], strict=True)
     for said, expected in zip(apart(backend, list(optimizers)), words, strict=True):
-        assert said.startswith("workloads.fashion-cnn.optimizer")
+        assert said.startswith("workloads.fashion-cnn.")
         assert expected in said
 
 
@@ -170,3 +243,28 @@ def test_two_replicas_take_the_first_steps_of_the_plain_form(short_runs, backend
     record = short_runs.record(backend, 2, "float64", optimizer={"name": name})
     assert record.first_steps.passed, record.first_steps.reason
     assert record.model.update.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize(
+    ("backend", "rate"),
+    [
+        ("torch-ddp", of_torch("CosineAnnealingLR", T_max=2)["learning_rate"] | {"unit": "step"}),
+        (
+            "jax",
+            {
+                "unit": "step",
+                "schedule": {
+                    "name": "optax.linear_schedule",
+                    "init_value": 0.1,
+                    "end_value": 0.0,
+                    "transition_steps": 2,
+                },
+            },
+        ),
+    ],
+)
+def test_two_replicas_follow_an_own_schedule(short_runs, backend, rate):
+    record = short_runs.record(backend, 2, "float64", learning_rate=rate)
+    assert record.first_steps.passed, record.first_steps.reason
+    assert record.model.rates.startswith(f"{rate['schedule']['name']}(")
+    assert record.epochs[0].learning_rate == pytest.approx(rate.get("base", 0.1))

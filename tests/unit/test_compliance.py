@@ -62,6 +62,8 @@ VALUES = [
     ("processes.0.life.heat_throttles", 2, {"throttling"}),
     ("processes.0.modes.deterministic", False, {"requested"}),
     ("processes.0.modes.math_mode", "tf32", {"requested"}),
+    # A rule of the project's in the place of a framework's own.
+    ("spec.workload.learning_rate.schedule", {"name": "torch.optim.X"}, {"requested"}),
     ("processes.0.machine.fingerprint", "d" * 64, {"mixed"}),
     ("processes.0.removed_variables", ["OMP_NUM_THREADS"], {"environment"}),
     ("processes.0.git.dirty", True, {"clean-code"}),

@@ -49,6 +49,9 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
 MOMENTS = {"beta_1": 0.9, "beta_2": 0.9, "epsilon": 1.0}
 KERAS_2 = {"name": "nadam", **MOMENTS, "rule": "keras-2"}
 MULTISTEPLR = {"name": "multisteplr", "milestones": [1, 3], "gamma": 0.1}
+TORCH_STEPS = {"name": "torch.optim.lr_scheduler.StepLR", "step_size": 3}
+KERAS_COSINE = {"name": "keras.optimizers.schedules.CosineDecay", "decay_steps": 9}
+WARM = {"base": 0.1, "warmup": {"length": 2}}
 RMSPROP = {"name": "rmsprop", "defaults": "keras-3"}
 TABLE = {"form": "table", "path": "mine.csv", "held_out": 0.2}
 MISTAKES = [
@@ -87,6 +90,11 @@ MISTAKES = [
     (f"{CNN}.learning_rate.schedule", {**MULTISTEPLR, "over": 3}, "has over", "leave it out"),
     (f"{CNN}.learning_rate.schedule", {**MULTISTEPLR, "milestones": [3, 3]}, "do not rise"),
     (f"{CNN}.learning_rate", {"unit": "step"}, "no learning_rate.base", "add it"),
+    (f"{CNN}.learning_rate.schedule", {"name": "cosin"}, '"cosin" is not one of "linear"'),
+    (f"{CNN}.learning_rate.schedule", KERAS_COSINE, "has base, and keras.", "leave one of them"),
+    (f"{CNN}.learning_rate", {"schedule": KERAS_COSINE}, "no unit: step, and keras.", "add it"),
+    (f"{CNN}.learning_rate", {**WARM, "schedule": TORCH_STEPS}, "has warmup, and torch.optim."),
+    (f"{CNN}.learning_rate.schedule", {**TORCH_STEPS, "gamma": "1e-1"}, "write the number"),
     (f"{CNN}.optimizer", {"name": "adagrad", "defaults": "pytorch"}, "adagrad", "keras-3 for sgd"),
     (f"{CNN}.optimizer", {"name": "adam", "defaults": "keras"}, "there are keras-2 for sgd"),
     (f"{CNN}.optimizer", {**RMSPROP, "momentum": 0.9}, "keras.optimizers.RMSprop"),

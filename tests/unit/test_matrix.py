@@ -116,6 +116,39 @@ def test_an_own_optimizer_trains_on_its_framework_and_is_compared_with_the_plain
         expand(config_of(config), "one")
 
 
+@pytest.mark.parametrize(
+    ("backend", "name", "rate", "other", "plain"),
+    [
+        (
+            "torch-ddp",
+            "torch.optim.lr_scheduler.StepLR",
+            {"base": 1},
+            "jax",
+            ("reference", "first"),
+        ),
+        ("jax", "optax.sgdr_schedule", {"unit": "step"}, "torch", ("jax", "spmd")),
+    ],
+)
+def test_an_own_schedule_is_in_numbers_of_the_run(backend, name, rate, other, plain):
+    """The gate's few steps are the first of a run, whose length does not depend on them."""
+    config = config_with({"backend": backend, "replicas": 2, "epochs": 4})
+    schedule = {"name": name, "all": "steps", "length": "epochs", "kind": "cos"}
+    block = config["workloads"]["fashion-conv"]
+    block |= {"learning_rate": rate | {"schedule": schedule}, "epochs": 30, "steps_per_epoch": 50}
+    (run,) = expand(config_of(config), "one")
+    assert run.workload.learning_rate.schedule == schedule | {"all": 200, "length": 4}
+    expected = first_steps(run).backend
+    assert (expected.engine, expected.strategy) == plain
+    (spec,) = probes_of(config_of(config), backend, [run])
+    assert spec.workload.learning_rate.schedule == schedule | {"all": 1500, "length": 30}
+    del block["steps_per_epoch"]
+    with refusing("fashion-conv.learning_rate.schedule: has `steps`", "no steps_per_epoch"):
+        expand(config_of(config), "one")
+    config["experiments"]["one"]["matrix"][0] |= {"backend": other, "steps_per_epoch": 5}
+    with refusing("experiments.one.matrix[0]: ", f"{other} lacks the schedule", name):
+        expand(config_of(config), "one")
+
+
 def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
     installed, tuned = runs({**TORCH, "tuning": ["as-installed", "tuned"]})
     assert (installed.tuning_name, installed.tuning) == ("as-installed", Tuned())

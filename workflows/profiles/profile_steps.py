@@ -18,6 +18,7 @@ from paragone.base.processes import end_process
 from paragone.base.typed_json import read, read_job, write, write_job
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
+from paragone.engines import learning_rates
 from paragone.machine.process_entry import Measuring
 from paragone.training.loop import Ledger, Worker, build, failure_of, warm_up
 from paragone.training.worker import join
@@ -108,7 +109,7 @@ def profile_steps(worker: Worker, profiler: Profiler, meeting: Rendezvous) -> St
         """The seconds of so many steps; the device is idle at both edges."""
         batches = train_batches(worker.dataset, spec, 1, engine.shard, steps)
         begin = time.perf_counter()
-        engine.train_epoch(seed, spec.learning_rates(1, steps), batches, steps)
+        engine.train_epoch(seed, learning_rates(spec, 1, 1) * steps, batches, steps)
         return time.perf_counter() - begin
 
     steps = LEAST

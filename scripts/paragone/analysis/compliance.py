@@ -88,6 +88,11 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
     yield from _clocks(record)
     yield from _data(record)
     yield from _first_steps(record.first_steps, record.spec, record.status)
+    for part, name in record.spec.workload.framework_names.items():
+        key = {"optimizer": "update", "schedule": "rates"}[part]
+        call = str(getattr(record.model, key, f"{name}("))
+        if not call.startswith(f"{name}("):
+            yield Breach("requested", f"model.{key}", f"{call}, {name} was asked for")
     for at, epoch in enumerate(record.epochs):
         yield from _within(f"epochs[{at}]", _epoch(record, epoch))
     for at, process in enumerate(record.processes):

@@ -16,6 +16,7 @@ from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
 from paragone.config.decode import content_of
 from paragone.config.run_spec import MODEL, RESIDENT, Backend, Feed, Spec, Tuned
+from paragone.config.schedules import defining
 from paragone.tasks import KINDS, TaskName
 
 # How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
@@ -215,7 +216,7 @@ def reference_of(run: Spec, split: str = WHOLE) -> Backend:
     Where initial weights or the update are those of one other framework, it is its plain form.
     """
     framework, workload = framework_of(run.backend.engine), run.workload
-    is_own = workload.initializer == MODEL or workload.optimizer_framework
+    is_own = workload.initializer == MODEL or workload.framework_names
     if not is_own or framework == "torch":
         return Backend(REFERENCE, REFERENCE, split, "cpu")
     strategy = PLAIN.get(framework) or next(iter(engine_named(framework).strategies))
@@ -273,12 +274,13 @@ def check_workload(spec: Spec, where: str) -> None:
                 "`tasks` of the engine"
             )
     framework = framework_of(backend.engine)
-    if workload.optimizer_framework not in (None, framework) and backend.engine != REFERENCE:
-        raise UserError(
-            f"{where}: backend {backend.name} lacks the optimizer of workload {workload.name}, "
-            f"{workload.optimizer_name}, which is {workload.optimizer_framework}'s own; leave one of them "
-            "out, or name a rule that all have, see docs/protocols.md#optimizers"
-        )
+    for part, name in workload.framework_names.items():
+        if defining(name) != framework and backend.engine != REFERENCE:
+            raise UserError(
+                f"{where}: backend {backend.name} lacks the {part} of workload {workload.name}, {name}, "
+                f"which is {defining(name)}'s own; leave one of them out, or name a {part} that all have, "
+                "see docs/protocols.md"
+            )
     if workload.start and not workload.start.file.endswith(STARTS.get(framework, ("",))):
         raise UserError(
             f"workloads.{workload.name}.start.file: {backend.name} starts from files that end with "

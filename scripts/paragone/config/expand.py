@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, to_builtins
 from msgspec.structs import asdict, replace
 
 from paragone.base.atomic_files import canonical, sha256
@@ -134,7 +134,10 @@ def probe(config: Config, workload: str, backend: str, replicas: int = 1) -> Spe
     if several == 2:  # a checkpoint must hold gradients of an unfinished update
         spec = replace(spec, epochs=spec.epochs + 1)
     steps = PROBE_STEPS if several == 1 else several + 1  # not only whole updates
-    learning_rate = shortened(spec.workload.learning_rate, spec.epochs, steps)
+    block = config.workloads[workload]
+    # Of a framework's own schedule the first steps of a run of any length.
+    rate = in_numbers(block.learning_rate, workload, block.epochs, block.steps_per_epoch or 1000)
+    learning_rate = shortened(rate, spec.epochs, steps)
     return replace(
         spec,
         workload=replace(spec.workload, learning_rate=learning_rate, target=None),
@@ -176,7 +179,7 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
     before, and the end of a schedule that ends before the run does is that of the last epoch but one.
     """
     epoch = steps if rate.unit == "step" else 1
-    warmup, schedule = rate.warmup, rate.schedule
+    warmup, schedule = rate.warmup, rate.shape
     if warmup:
         warmup = replace(warmup, length=min(warmup.length, epoch))
     if schedule and schedule.over is not None:
@@ -191,7 +194,24 @@ def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
         replace(step, after=min(step.after, number * epoch))
         for number, step in enumerate(rate.decay, start=1)
     )
-    return replace(rate, warmup=warmup, schedule=schedule, decay=decay)
+    shape = to_builtins(schedule) if schedule else rate.schedule
+    return replace(rate, warmup=warmup, schedule=shape, decay=decay)
+
+
+def in_numbers(rate: LearningRate, name: str, epochs: int, steps: int | None) -> LearningRate:
+    """The learning rate with `epochs` and `steps` in a framework's own schedule as numbers, of a whole run.
+
+    Raises `UserError` for steps that are not known before the data set is; `name`: of the workload.
+    """
+    lengths = {"epochs": epochs, "steps": steps and epochs * steps} if rate.of_framework else {}
+    texts = {key: text for key, text in (rate.schedule or {}).items() if isinstance(text, str)}
+    numbers = {key: lengths[text] for key, text in texts.items() if text in lengths}
+    if None in numbers.values():
+        raise UserError(
+            f"workloads.{name}.learning_rate.schedule: has `steps`, and the run no steps_per_epoch; "
+            "add it, or write a number"
+        )
+    return replace(rate, schedule=rate.schedule | numbers) if numbers else rate
 
 
 def cells(row: MatrixRow) -> list[MatrixRow]:
@@ -219,6 +239,8 @@ def spec_of(
     values = _overridden(workload, *([experiment] if experiment else []), cell)
     keys = {key: getattr(workload, key) for key in WorkloadKeys.__struct_fields__}
     keys |= {key: values.pop(key) for key in ("train_examples", "target")}
+    lengths = (values[key] for key in ("epochs", "steps_per_epoch"))
+    keys["learning_rate"] = in_numbers(workload.learning_rate, name, *lengths)
     if (start := workload.start) and not (config.records_only and not Path(start.file).exists()):
         keys["start"] = _with_digest(start, f"workloads.{name}.start")
     try:

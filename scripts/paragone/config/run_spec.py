@@ -23,7 +23,7 @@ from paragone.base.typed_json import (
     Whole,
     of_option,
 )
-from paragone.config.schedules import LearningRate
+from paragone.config.schedules import LearningRate, defining
 from paragone.tasks import CLASSIFICATION, METRICS, Task
 
 EVALUATION_BATCH = 256
@@ -40,13 +40,6 @@ Operands = Literal["float32", "bfloat16", "float16", "float64"]  # of matrix pro
 Shuffle = Literal["each_epoch", "once", "with_replacement"]
 PartialBatch = Literal["drop", "keep"]
 Options = dict[str, Any]  # those of a model, or of a framework's own, may be of any JSON type
-# Frameworks, by how the names of their own optimizers begin.
-OWN = {"torch.optim.": "torch", "keras.optimizers.": "tensorflow", "optax.": "jax"}
-
-
-def defining(name: str) -> str | None:
-    """Return the framework that defines an optimizer of this name; None for the project's rules."""
-    return next((framework for begin, framework in OWN.items() if name.startswith(begin)), None)
 
 
 class Input(Block, frozen=True):
@@ -223,7 +216,7 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
                 raise ValueError(f"has a {key} whose name is missing, or no text; add it")
-        if self.learning_rate.base is ABSENT:
+        if self.learning_rate.base is ABSENT and not self.learning_rate.absolute:
             raise ValueError("has no learning_rate.base, nor `defaults` that have one; add it")
         pairs = self.model.get("pairs", {})
         if not (isinstance(pairs, dict) and all(isinstance(name, str) for name in pairs.values())):
@@ -289,6 +282,12 @@ class Workload(WorkloadKeys, frozen=True, kw_only=True):
     def optimizer_framework(self) -> str | None:
         """The framework whose own optimizer it is; None for a rule that all have."""
         return defining(self.optimizer_name)
+
+    @property
+    def framework_names(self) -> dict[str, str]:
+        """The names of the framework's own `optimizer` and `schedule`, as far as these are its own."""
+        names = {"optimizer": self.optimizer_name, "schedule": self.learning_rate.of_framework}
+        return {part: name for part, name in names.items() if defining(name)}
 
     @property
     def deduplicates(self) -> bool:

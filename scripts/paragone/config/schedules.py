@@ -2,7 +2,9 @@
 
 import itertools
 import math
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from paragone.base.typed_json import ABSENT, Block, Count, Fraction, NotNegative, Positive
 
@@ -14,6 +16,13 @@ NEEDED: dict[Shape, tuple[str, ...]] = {
     "steplr": ("step_size", "gamma"),
     "multisteplr": ("milestones", "gamma"),
 }
+# Frameworks, by how the names of their own optimizers and schedules begin.
+OWN = {"torch.optim.": "torch", "keras.optimizers.": "tensorflow", "optax.": "jax"}
+
+
+def defining(name: str) -> str | None:
+    """Return the framework that defines what has this name; None for what the project defines."""
+    return next((framework for begin, framework in OWN.items() if name.startswith(begin)), None)
 
 
 class Decay(Block, frozen=True):
@@ -44,7 +53,7 @@ class Warmup(Block, frozen=True):
 
 
 class Schedule(Block, frozen=True):
-    """The shape of the rate after the warm-up; constant if absent
+    """The shape of the rate after the warm-up
 
     name: the shape; its formula is in docs/protocols.md
     over: of linear and cosine: units from the beginning of the run to the end of the shape; all
@@ -94,10 +103,14 @@ class Schedule(Block, frozen=True):
 class LearningRate(Block, frozen=True):
     """The schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
 
-    base: rate before scaling and schedule; may be left to `defaults` of the optimizer
+    base: rate before scaling and schedule; may be left to `defaults` of the optimizer; Keras'
+        and optax' own schedules have none
     per_batch: the rate is base x global batch / per_batch; base itself if absent
     decay: steps by any factors, times the schedule's; none if absent
     unit: what lengths are counted in, and how often the rate changes
+    schedule: the shape of the rate after the warm-up, by `name`; or a framework's own, as
+        torch.optim.lr_scheduler.OneCycleLR, keras.optimizers.schedules.CosineDecay or
+        optax.cosine_onecycle_schedule, with its own arguments; constant if absent
     """
 
     base: Positive = ABSENT
@@ -105,17 +118,40 @@ class LearningRate(Block, frozen=True):
     decay: tuple[Decay, ...] = ()
     unit: Unit = "epoch"
     warmup: Warmup = ABSENT
-    schedule: Schedule = ABSENT
+    schedule: dict[str, Any] = ABSENT
 
     def __post_init__(self) -> None:
+        name = self.of_framework
+        barred = ("warmup", "decay", "base", "per_batch")[: 4 if self.absolute else 2]
+        if name and (has := [key for key in barred if getattr(self, key)]):
+            raise ValueError(f"has {has[0]}, and {name} defines the rates; leave one of them out")
+        if self.absolute and self.unit != "step":
+            raise ValueError(f"has no unit: step, and {name} counts steps; add it")
         after = [step.after for step in self.decay]
         if any(later <= earlier for earlier, later in itertools.pairwise(after)):
             raise ValueError(
                 "has a decay whose steps do not follow each other; order them by `after`"
             )
-        over = self.schedule.over if self.schedule else None
-        if over and self.warmup and over <= self.warmup.length:
+        over = (self.schedule or {}).get("over")
+        if isinstance(over, int) and self.warmup and over <= self.warmup.length:
             raise ValueError("has a schedule that is over before its warmup; make `over` longer")
+
+    @property
+    def of_framework(self) -> str:
+        """Return the name of a framework's own schedule; nothing for a shape of the project."""
+        name = str((self.schedule or {}).get("name", ""))
+        return name if defining(name) else ""
+
+    @property
+    def absolute(self) -> bool:
+        """Return whether the framework's own schedule has rates, and not PyTorch's changes of a base."""
+        return defining(self.of_framework) in ("tensorflow", "jax")
+
+    @property
+    def shape(self) -> Schedule | None:
+        """Return the project's shape of the rate, if it has one."""
+        has_shape = self.schedule and not self.of_framework
+        return msgspec.convert(self.schedule, Schedule) if has_shape else None
 
     def factor(self, passed: float, length: float) -> float:
         """Return what the base is multiplied by after `passed` units of a run of `length`.
@@ -127,8 +163,8 @@ class LearningRate(Block, frozen=True):
         rise = self.warmup.length if self.warmup else 0
         if self.warmup and passed < rise:
             factor = self.warmup.factor(passed)
-        elif self.schedule:
-            factor = self.schedule.factor(passed, rise, length)
+        elif shape := self.shape:
+            factor = shape.factor(passed, rise, length)
         decayed = [step.factor for step in self.decay if passed >= step.after]
         return factor * (decayed[-1] if decayed else 1)
 

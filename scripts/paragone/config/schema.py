@@ -675,7 +675,7 @@ class WorkloadBlock(WorkloadKeys, frozen=True, kw_only=True):
         options = theirs | options
         base = options.pop("base", ABSENT)
         msgspec.structs.force_setattr(self, "optimizer", options)
-        if self.learning_rate.base is ABSENT:
+        if self.learning_rate.base is ABSENT and not self.learning_rate.absolute:
             rate = msgspec.structs.replace(self.learning_rate, base=base)
             msgspec.structs.force_setattr(self, "learning_rate", rate)
 

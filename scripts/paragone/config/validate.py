@@ -13,7 +13,8 @@ from paragone.config.datasets import MEASURED, STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
-from paragone.config.run_spec import MODEL, OWN, defining
+from paragone.config.run_spec import MODEL
+from paragone.config.schedules import OWN, Schedule, defining
 from paragone.config.schema import (
     FORMS,
     OPTIMIZERS,
@@ -65,8 +66,12 @@ def check_blocks(blocks: Blocks) -> None:
             offered = OPTIMIZERS | {f"{begin}*": None for begin in OWN}
             known_name(offered, rule, f"{where}.optimizer.name")
         decoded(workload.optimizer, OPTIMIZERS.get(rule, Optimizer), f"{where}.optimizer")
-        for part in ("model", "optimizer"):  # keys without a type before the function is known
-            for key, value in getattr(workload, part).items():
+        schedule = workload.learning_rate.schedule or {}
+        if schedule and not workload.learning_rate.of_framework:
+            decoded(schedule, Schedule, f"{where}.learning_rate.schedule")
+        untyped = {"model": workload.model, "optimizer": workload.optimizer}
+        for part, keys in {**untyped, "learning_rate.schedule": schedule}.items():
+            for key, value in keys.items():
                 if isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+[eE][-+]?\d+", value):
                     decoded(value, float, f"{where}.{part}.{key}")
         dataset, data = workload.dataset, blocks.datasets.get(workload.dataset, {})

@@ -2,9 +2,10 @@
 
 import inspect
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from importlib import import_module
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -21,7 +22,8 @@ from paragone.base.errors import (
 )
 from paragone.base.processes import given, ignore_keras_settings, private_folder
 from paragone.config.engines import check_backend
-from paragone.config.run_spec import MODEL, OWN, Initializer, Spec, Workload
+from paragone.config.run_spec import MODEL, Initializer, Options, Spec, Workload
+from paragone.config.schedules import OWN
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.machine.process_entry import software
@@ -221,7 +223,7 @@ class Engine(Reports, Protocol):
 
 
 def framework_optimizer(
-    spec: Spec, module: Any, *given: Any, wrap: Any = None, **offered: Any
+    spec: Spec, *given: Any, wrap: Any = None, **offered: Any
 ) -> tuple[Any, str]:
     """Create the framework's own optimizer that a workload names; also return its call as a text.
 
@@ -229,31 +231,89 @@ def framework_optimizer(
     function before it is called. Raises `UserError` for a name that the framework lacks, and for an
     argument that the optimizer does not take.
     """
-    workload, name = spec.workload, spec.workload.optimizer_name
-    where, prefix = f"workloads.{workload.name}.optimizer", filter(name.startswith, OWN)
-    path = name.removeprefix(next(prefix)).split(".")
-    kind = reduce(lambda place, part: getattr(place, part, None), path, module)
-    parameters = signature_of(kind).parameters if callable(kind) else {}
-    rate = next((key for key in ("lr", "learning_rate") if key in parameters), None)
-    if rate is None:
-        raise UserError(f"{where}.name: there is no optimizer {name} here; correct it")
-    reserved = (rate, "params", "name", "kwargs")
-    takes = {key: value.default for key, value in parameters.items() if key not in reserved}
-    arguments = {key: value for key, value in workload.optimizer.items() if key != "name"}
-    for key in arguments:
-        if key not in takes:
-            raise UserError(
-                f"{where}.{key}: {name} takes {', '.join(takes)}, and its rate is that of "
-                "`learning_rate`; correct it, or leave it out"
-            )
-    arguments = {key: value for key, value in offered.items() if key in takes} | arguments
-    first = {rate: float(spec.learning_rates(1, 1)[0])}
+    where, block = f"workloads.{spec.workload.name}.optimizer", spec.workload.optimizer
+    kind, rate, arguments, call = _of_framework(where, block, **offered)
+    first = {rate: learning_rates(spec, 1, 1)[0]}
     try:
         optimizer = (wrap(kind) if wrap else kind)(*given, **first, **arguments)
     except Exception as error:
-        raise UserError(f"{where}: {name}: {first_line(error)}; correct it") from error
-    said = {key: value for key, value in (takes | arguments).items() if value is not None}
-    return optimizer, f"{name}({', '.join(f'{key}={value!r}' for key, value in said.items())})"
+        raise UserError(f"{where}: {block['name']}: {first_line(error)}; correct it") from error
+    return optimizer, call
+
+
+def _of_framework(where: str, block: Options, **offered: Any) -> tuple[Any, str, Options, str]:
+    """Return the optimizer or schedule that a framework has under the name of the block at `where`.
+
+    Then what its rate is called, its arguments, and its call with all defaults as a text.
+    """
+    name, what = block["name"], where.rpartition(".")[2]
+    begin = next(filter(name.startswith, OWN))
+    kind: Any = import_module(begin.rstrip("."))
+    for part in name.removeprefix(begin).split("."):
+        kind = getattr(kind, part, None)
+    parameters = signature_of(kind).parameters if callable(kind) else {}
+    rate = next((key for key in ("lr", "learning_rate") if key in parameters), "")
+    if not (rate if what == "optimizer" else parameters):
+        raise UserError(f"{where}.name: there is no {what} {name} here; correct it")
+    reserved = (rate, "name", "params", "kwargs", "optimizer", "last_epoch")
+    takes = {key: value.default for key, value in parameters.items() if key not in reserved}
+    for key in block.keys() - {"name"} - takes.keys():
+        beside = ", and its rate is that of `learning_rate`" if rate else ""
+        raise UserError(
+            f"{where}.{key}: {name} takes {', '.join(takes)}{beside}; correct it, or leave it out"
+        )
+    arguments = {key: value for key, value in (offered | block).items() if key in takes}
+    said = (f"{k}={value!r}" for k, value in (takes | arguments).items() if value is not None)
+    return kind, rate, arguments, f"{name}({', '.join(said)})"
+
+
+# By framework's own schedule the rates of units so far, and those that follow.
+_rates: dict[str, tuple[list[float], Iterator[float]]] = {}
+
+
+def learning_rates(spec: Spec, epoch: int, steps: int) -> list[float]:
+    """Return the rate of each step of an epoch (from 1) of so many, also by a framework's own schedule.
+
+    Raises `UserError` for a schedule that the framework lacks, or that needs or changes more than the rate.
+    """
+    rate, base = spec.workload.learning_rate, 0.0
+    if not rate.absolute:
+        rates = spec.learning_rates(epoch, steps)
+        if not rate.of_framework:
+            return rates
+        base = rates[0]
+    where = f"workloads.{spec.workload.name}.learning_rate.schedule"
+    kind, _, arguments, _ = _of_framework(where, rate.schedule)
+    key = f"{rate.to_json()} {base} {spec.precision}"
+    rates, following = _rates.setdefault(key, ([], _of_units(kind, arguments, base)))
+    first, last = ((epoch - 1) * steps, epoch * steps) if rate.by_step else (epoch - 1, epoch)
+    try:
+        rates += islice(following, max(0, last - len(rates)))
+    except Exception as error:
+        del _rates[key]
+        raise UserError(f"{where}: {rate.of_framework}: {first_line(error)}; correct it") from error
+    return rates[first:last] * (1 if rate.by_step else steps)
+
+
+def _of_units(kind: Any, arguments: Options, base: float) -> Iterator[float]:
+    """Yield the rate of each unit. PyTorch's schedules change a base; those of others are functions."""
+    if not base:
+        yield from map(float, map(kind(**arguments), count()))
+    torch = import_module("torch")
+    # Adadelta has no momentum: a schedule that would change one, too, is an error.
+    optimizer = torch.optim.Adadelta([torch.zeros(1)], lr=base)
+    scheduler = kind(optimizer, **arguments)
+    while True:
+        yield float(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+
+
+def schedule_call(spec: Spec) -> str:
+    """Return the call of the framework's own schedule with all its arguments; nothing where it has none."""
+    where = f"workloads.{spec.workload.name}.learning_rate.schedule"
+    rate = spec.workload.learning_rate
+    return _of_framework(where, rate.schedule)[3] if rate.of_framework else ""
 
 
 def begin(

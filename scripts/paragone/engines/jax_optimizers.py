@@ -51,7 +51,7 @@ def _of_optax(spec: Spec) -> tuple[optax.GradientTransformationExtraArgs, str]:
         state = state._replace(hyperparams={"learning_rate": rate})
         return inner.update(gradients, state, params)
 
-    inner, call = framework_optimizer(spec, optax, wrap=with_rate)
+    inner, call = framework_optimizer(spec, wrap=with_rate)
     return optax.GradientTransformationExtraArgs(inner.init, update), call
 
 

@@ -54,7 +54,7 @@ class Reference(Reports):
         self.unused: set[Tensor] = set()  # weights on which no output of the last pass depends
         self.own: torch.optim.Optimizer | None = None  # where PyTorch's own defines the update
         if spec.workload.optimizer_framework:
-            self.own, _ = framework_optimizer(spec, torch.optim, self.learned)
+            self.own, _ = framework_optimizer(spec, self.learned)
         else:
             self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0

@@ -21,7 +21,7 @@ def create_optimizer(spec: Spec, entries: Entries) -> tuple[keras.optimizers.Opt
     options = spec.workload.optimizer
     name = options["name"]
     if spec.workload.optimizer_framework:
-        return framework_optimizer(spec, keras.optimizers)
+        return framework_optimizer(spec)
     if name == "sgd" and not spec.workload.learning_rate.constant:
         optimizer = _of_keras(options, spec.precision, TorchSgd)
     else:

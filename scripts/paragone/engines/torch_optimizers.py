@@ -40,7 +40,7 @@ def create_optimizer(
         learned = [weight for weight in model.parameters() if weight.requires_grad]
         # A lazy device must hold the step count, or it would compile every step anew.
         offered = {"capturable": device.type == "xla", "fused": fused or None}
-        return framework_optimizer(spec, torch.optim, learned, **offered)
+        return framework_optimizer(spec, learned, **offered)
     optimizer = _of_torch(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
     if not options.get("momentum", 0):

@@ -2,7 +2,8 @@
 
 The parity gate's reference trains by this module. It is written from docs/method.md#same-work and
 docs/protocols.md, and shares no code with what feeds the backends (`data/batches.py`,
-`data/random_streams.py`, `config/schedules.py`): an error of either is a deviation. It is made to be read,
+`data/random_streams.py`, `config/schedules.py`), but for a framework's own schedule: an error of either is a
+deviation. It is made to be read,
 not to be fast.
 """
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from paragone.config.run_spec import Spec
 from paragone.config.schedules import LearningRate
 from paragone.data import Dataset
+from paragone.engines import learning_rates
 
 
 def stream(purpose: str, seed: int, epoch: int) -> np.random.Generator:
@@ -160,6 +162,8 @@ def tests(
 def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
     """Return the learning rate of each step of an epoch of so many."""
     rate = spec.workload.learning_rate
+    if rate.of_framework:  # which defines them: there is no other definition
+        return learning_rates(spec, epoch, steps)
     base = rate.base * (spec.global_batch / rate.per_batch if rate.per_batch else 1)
     factors = []
     for step in range(steps):
@@ -177,9 +181,8 @@ def _risen(rate: LearningRate, t: float, length: int) -> float:
     if rate.warmup and t < w:
         start = 1 / (w + 1) if rate.warmup.start is None else rate.warmup.start
         return start + (1 - start) * t / w
-    if rate.schedule is None:
+    if (shape := rate.shape) is None:
         return 1
-    shape = rate.schedule
     end = shape.over or length
     p = 1 if t >= end else (t - w) / (end - w)
     match shape.name:

@@ -41,7 +41,9 @@ def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
     `engine`: with the run's initial weights.
     """
     batches = train_batches(dataset, spec, 1, engine.shard, steps)
-    return _changed(engine, framework_seed(spec.seed, 1), spec.learning_rates(1, steps), batches)
+    return _changed(
+        engine, framework_seed(spec.seed, 1), engines.learning_rates(spec, 1, steps), batches
+    )
 
 
 def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tuple]) -> Weights:

@@ -74,7 +74,8 @@ class TrainedModel(Part, frozen=True):
 
     `initializer`: the one that was used, keras where the ImageNet weights that the workload asks for were
     not available. `final_weights`: None when no epoch was completed. `update`: the framework's own optimizer
-    that defines the update, with all its arguments; absent where a rule of the project does.
+    that defines the update, with all its arguments, and `rates`: its own schedule; absent where a rule of the
+    project does.
     """
 
     parameters: Count
@@ -82,6 +83,7 @@ class TrainedModel(Part, frozen=True):
     initial_weights: Sha256
     final_weights: Sha256 | None
     update: str | UnsetType = UNSET
+    rates: str | UnsetType = UNSET
 
 
 class Machine(Part, frozen=True):

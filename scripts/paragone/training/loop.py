@@ -27,7 +27,7 @@ from paragone.data.batches import (
     train_examples,
 )
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine, begin
+from paragone.engines import Engine, begin, learning_rates, schedule_call
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.machine.process_entry import age
@@ -273,7 +273,8 @@ def build(worker: Worker) -> tuple[TrainedModel, Modes]:
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
     weights, initializer, _ = begin(engine, spec, worker.pretrained)
     update = getattr(engine, "update", "") or UNSET
-    model = TrainedModel(parameter_count(weights), initializer, digest(weights), None, update)
+    begun = parameter_count(weights), initializer, digest(weights)
+    model = TrainedModel(*begun, None, update, schedule_call(spec) or UNSET)
     return model, engine.modes()
 
 
@@ -283,7 +284,7 @@ def warm_up(worker: Worker) -> FirstSteps | None:
     ledger.switch("compilation")
     for size in batch_sizes(worker.dataset, spec):
         noise = noise_batches(worker.dataset, spec, engine.shard, size)
-        engine.warm_up(spec.learning_rates(1, 1)[0], *noise)
+        engine.warm_up(learning_rates(spec, 1, 1)[0], *noise)
     if worker.expected_steps is None:
         return None
     ledger.switch("first_steps")
@@ -320,7 +321,7 @@ def _epochs(
     rows = (evaluated_rows(dataset, spec, split) for split in splits)
     tests = [math.ceil(len(examples) / spec.evaluation_batch) for examples in rows]
     for epoch in range(done + 1, spec.epochs + 1):
-        rates = spec.learning_rates(epoch, steps)
+        rates = learning_rates(spec, epoch, steps)
         counts = Counts(engine, spec, dataset, epoch)
         drawn = counts.over(train_batches(dataset, spec, epoch, engine.shard))
         batches = progress.watch(epoch, drawn)

@@ -194,6 +194,8 @@ class _Subject:
             self.notices += look(self.engine, self.spec, self.dataset)
             if update := getattr(self.engine, "update", ""):
                 self.notices.append(f"the framework's own optimizer defines the update: {update}")
+            if rates := engines.schedule_call(self.spec):
+                self.notices.append(f"the framework's own schedule defines the rates: {rates}")
 
         self.engine.build = build_and_look
 
