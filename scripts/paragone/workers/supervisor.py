@@ -110,13 +110,13 @@ def run(line: list[str], ranks: int, **options: Any) -> Child | None:
     and nothing that a worker started is left.
     """
     children: list[Child] = []
-    try:
-        with interruptible():
+    with interruptible():  # also while they end: a second signal may follow the first
+        try:
             children += start(line, ranks, **options)
             failed = first_to_fail(children)
-    except BaseException:
-        end(children)
-        raise
+        except BaseException:
+            end(children)
+            raise
     if failed:
         failed.stopped = [
             child.rank for child in children if child.rank is not None and _stops(child)
