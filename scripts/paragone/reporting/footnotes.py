@@ -131,8 +131,8 @@ def violations(runs: pd.DataFrame) -> list[str]:
     texts = [f"Rules broken: {', '.join(counts)}."] if counts else []
     if "mixed" in runs and len(values := sorted({*runs["mixed"].dropna()})):
         texts.append(
-            f"Mixed runs have {' | '.join(values)}. To repeat them, delete their records, which "
-            "compliance.csv names."
+            f"Mixed runs have {' | '.join(values)}. `--forcerun` with their records, which compliance.csv "
+            "names, trains them again."
         )
     return texts
 

@@ -84,7 +84,8 @@ REASONS = {
     "case_ended": "{}",
     # How the number was judged.
     "few_runs": "no committed spread of this protocol: an interval takes {} runs",
-    "apart": "runs of {} are kept apart; train all on one of them with one number of `--cores`",
+    "apart": "runs of {} are kept apart; `--forcerun train` on one of them, with its number of `--cores`, "
+    "trains all again",
     "other_program": "the runs here are of another program than the committed ones, and judge alone",
     "outliers": "interval without the outliers, seed {}",
     "their_spread": "the {} published runs vary {:.2g} times as much as ours",
