@@ -81,7 +81,7 @@ def test_so_many_more_runs_that_vary_alike_decide(runs, rounding, margin):
         drawn = by_seed(values / values.std(ddof=1))
         return judge(Claim(0.0, margin, rounding=rounding, runs=runs), drawn)
 
-    lacking = of(3).lacking
+    lacking = int(of(3).lacking)
     assert lacking > 1
     assert of(3 + lacking).verdict == HOLDS
     assert of(3 + lacking - 1).verdict == INCONCLUSIVE
@@ -90,8 +90,8 @@ def test_so_many_more_runs_that_vary_alike_decide(runs, rounding, margin):
 def test_runs_that_vary_by_more_than_the_margin_are_decided_by_no_number_of_them():
     """Of one more run alone the one-sided test leaves 1.644854 deviations open, of the mean of four half."""
     few = by_seed([-1.0, 0.0, 1.0])
-    assert judge(Claim(0.0, 1.64), few).lacking is None
-    assert judge(Claim(0.0, 1.64, runs=4), few).lacking is not None
+    assert judge(Claim(0.0, 1.64), few).lacking == np.inf
+    assert judge(Claim(0.0, 1.64, runs=4), few).lacking < np.inf
 
 
 def test_printed_digits_are_an_interval():

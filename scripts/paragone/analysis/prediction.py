@@ -126,13 +126,13 @@ class Judgement:
         return float(one_sided) + self.claim.rounding
 
     @property
-    def lacking(self) -> int | None:
-        """How many more runs that vary alike let a number hold; None if over `MOST_EFFECTS` in all."""
+    def lacking(self) -> float:
+        """How many more runs that vary alike let a number hold; infinite if over `MOST_EFFECTS` in all."""
         of_claim, counts = 1 / self.claim.runs, np.arange(self.n, MOST_EFFECTS + 1)
         scales = self.scale * np.sqrt((of_claim + 1 / counts) / (of_claim + 1 / self.n))
         one_sided = scipy.special.stdtrit(self.freedom + counts - self.n, CONFIDENCE)
         enough = counts[scales * one_sided + self.claim.rounding <= self.claim.margin]
-        return int(enough[0]) - self.n if len(enough) else None
+        return float(enough[0] - self.n) if len(enough) else math.inf
 
     @property
     def n(self) -> int:

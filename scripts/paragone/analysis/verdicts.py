@@ -177,16 +177,11 @@ def compare_all(
     first one, in the order of the config's backends, that can be compared. The others are shown.
     """
     lines = []
-    machines: dict[str, set[str]] = {}
-    for sweep in sweeps:
-        machines.setdefault(sweep.backend, set()).update(sweep.runs["machine_name"].dropna())
     for row in rows:
-        findings = {
-            sweep.label: _divided(
-                compare(row, evidence, sweep.runs, epochs), machines[sweep.backend]
-            )
-            for sweep in sweeps
-        }
+        findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
+        for sweep in sweeps:
+            beside = [one.runs for one in sweeps if one.backend == sweep.backend]
+            findings[sweep.label] = _divided(findings[sweep.label], beside)
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
         designated = [sweep.label for sweep in sweeps if sweep.backend == backend]
         family = "curve" if row.metric in OUTCOMES else ""
@@ -200,11 +195,12 @@ def compare_all(
     return Comparison(lines, runs, samples)
 
 
-def _divided(finding: Finding, machines: set[str]) -> Finding:
-    """Say of too few runs on which machines, or numbers of cores, the backend has runs."""
-    if len(machines) < 2 or all(kind != "few_runs" for kind, *_ in finding.reasons):
+def _divided(finding: Finding, runs: Sequence[pd.DataFrame]) -> Finding:
+    """Say of too few runs on which machines, or numbers of cores, the backend has `runs`."""
+    machines = sorted({name for part in runs for name in part["machine_name"].dropna()})
+    if len(machines) < 2 or ("few_runs", FEWEST_RUNS) not in finding.reasons:
         return finding
-    return replace(finding, reasons=(*finding.reasons, ("apart", " and ".join(sorted(machines)))))
+    return replace(finding, reasons=(*finding.reasons, ("apart", " and ".join(machines))))
 
 
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
@@ -316,15 +312,11 @@ def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]
             programs.setdefault(key, []).append(run)
     return [
         PublishedRun(
-            "; ".join(run.system for run in sample),
-            sample[0].workload,
-            sample[0].judge,
-            _means(sample),
-            count=len(sample),
-            ends=sample[0].ends,
+            names, run.workload, run.judge, _means(sample), count=len(sample), ends=run.ends
         )
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
+        for run, names in [(sample[0], "; ".join(one.system for one in sample))]
     ]
 
 

@@ -30,9 +30,9 @@ class UserError(Exception):
     """An error that the user can correct. The message names the file or key, the fault and the remedy."""
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return, as the end of a message on a wrong name, which of the known ones it is near; empty if none."""
-    close = difflib.get_close_matches(name.lower(), known, 1)
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return, as the end of a message on a wrong name, which of these names it is near; empty if none."""
+    close = difflib.get_close_matches(name.lower(), names, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

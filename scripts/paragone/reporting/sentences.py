@@ -353,9 +353,9 @@ def distance(number: prediction.Judgement) -> str:
         return f"{apart}, within {margin}"
     if number.verdict == prediction.INCONCLUSIVE:
         left = f"{apart}; runs and printed digits leave {number.uncertainty:.2g} open, more than {margin}"
-        if number.lacking is None:
+        if math.isinf(number.lacking):
             return f"{left}; {MOST_EFFECTS} seeds would not decide"
-        return f"{left}; {counted(number.lacking, 'more seed')} would decide"
+        return f"{left}; {counted(int(number.lacking), 'more seed')} would decide"
     noticed = f"{number.noticed:.2g} would have been noticed"
     if number.verdict == prediction.CONSISTENT:
         return f"{apart}, not shown to be within {margin}; {noticed}"
@@ -368,25 +368,6 @@ def _another(number: prediction.Judgement) -> str:
     """Return what a published number is compared with: another run, or mean of so many."""
     runs = number.claim.runs
     return "one more run" if runs == 1 else f"the mean of {runs} more runs"
-
-
-def _inconclusive(runs: Sequence[PublishedRun]) -> str:
-    """Return what inconclusive published runs lack, and how many more seeds of ours would decide."""
-    numbers = [[n for n in run.numbers if n.verdict == prediction.INCONCLUSIVE] for run in runs]
-    able = sorted(
-        max(number.lacking or 0 for number in part)
-        for part in numbers
-        if all(number.lacking is not None for number in part)
-    )
-    span = " to ".join(dict.fromkeys(map(str, [*able[:1], *able[-1:]])))
-    texts = [
-        "Inconclusive: our runs leave more open than the margin, so that no number could hold."
-    ]
-    if able:
-        texts.append(f"{span} more seed{'s' * (span != '1')} would decide {len(able)} of them.")
-    if hopeless := len(runs) - len(able):
-        texts.append(f"{MOST_EFFECTS} seeds would not decide {hopeless} of them.")
-    return " ".join(texts)
 
 
 def _at_epochs(numbers: Iterable[tuple[str, int]]) -> str:
@@ -438,8 +419,17 @@ def published(runs: Sequence[PublishedRun]) -> str:
     for run in runs:
         if run.count > 1:
             texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
-    if open_ := [run for run in runs if run.count == 1 and run.verdict == prediction.INCONCLUSIVE]:
-        texts.append(_inconclusive(open_))
+    unsure = [run for run in runs if run.count == 1 and run.verdict == prediction.INCONCLUSIVE]
+    lacking = [max(n.lacking for n in run.numbers if n.verdict == run.verdict) for run in unsure]
+    able = [seeds for seeds in lacking if math.isfinite(seeds)]
+    if lacking:
+        texts.append(
+            "Inconclusive: our runs leave more open than the margin, so that no number could hold."
+        )
+    if able:
+        texts.append(f"{counted(int(max(able)), 'more seed')} would decide {len(able)} of them.")
+    if hopeless := len(lacking) - len(able):
+        texts.append(f"{MOST_EFFECTS} seeds would not decide {hopeless} of them.")
     return " ".join(texts)
 
 
