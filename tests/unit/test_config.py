@@ -143,6 +143,8 @@ def test_defaults_are_written_out_where_no_key_says_otherwise():
     assert (workload.learning_rate.base, workload.learning_rate.unit) == (0.001, "step")
     block["learning_rate"] = {"base": 2}
     assert decoded(block, WorkloadBlock).learning_rate.base == 2
+    block["learning_rate"] = {"unit": "step", "schedule": KERAS_COSINE}  # which has its own
+    assert decoded(block, WorkloadBlock).learning_rate.base is None
     del block["learning_rate"]
     block["optimizer"] = {"name": "nadam", "defaults": "keras-2"}  # whose releases differ
     with refusing("learning_rate.base"):

@@ -276,12 +276,10 @@ def learning_rates(spec: Spec, epoch: int, steps: int) -> list[float]:
 
     Raises `UserError` for a schedule that the framework lacks, or that needs or changes more than the rate.
     """
-    rate, base = spec.workload.learning_rate, 0.0
-    if not rate.absolute:
-        rates = spec.learning_rates(epoch, steps)
-        if not rate.of_framework:
-            return rates
-        base = rates[0]
+    rate = spec.workload.learning_rate
+    if not rate.of_framework:
+        return spec.learning_rates(epoch, steps)
+    base = 0.0 if rate.absolute else spec.learning_rates(1, 1)[0]
     where = f"workloads.{spec.workload.name}.learning_rate.schedule"
     kind, _, arguments, _ = _of_framework(where, rate.schedule)
     key = f"{rate.to_json()} {base} {spec.precision}"
