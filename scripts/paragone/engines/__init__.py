@@ -289,7 +289,8 @@ def learning_rates(spec: Spec, epoch: int, steps: int) -> list[float]:
         rates += islice(following, max(0, last - len(rates)))
     except Exception as error:
         del _rates[key]
-        raise UserError(f"{where}: {rate.of_framework}: {first_line(error)}; correct it") from error
+        fault = f"{where}: {rate.of_framework}: {first_line(error)}"
+        raise UserError(f"{fault}; correct it: it may change nothing but the rate") from error
     return rates[first:last] * (1 if rate.by_step else steps)
 
 
