@@ -180,7 +180,7 @@ def compare_all(
     for row in rows:
         findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
         for sweep in sweeps:
-            beside = [one.runs for one in sweeps if one.backend == sweep.backend]
+            beside = [other.runs for other in sweeps if other.backend == sweep.backend]
             findings[sweep.label] = _divided(findings[sweep.label], beside)
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
         designated = [sweep.label for sweep in sweeps if sweep.backend == backend]
@@ -316,7 +316,7 @@ def _samples(runs: list[PublishedRun], evidence: Evidence) -> list[PublishedRun]
         )
         for sample in programs.values()
         if len(sample) >= FEWEST_RUNS
-        for run, names in [(sample[0], "; ".join(one.system for one in sample))]
+        for run, names in [(sample[0], "; ".join(member.system for member in sample))]
     ]
 
 
