@@ -28,7 +28,16 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "scripts" / "paragone"
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from paragone.config import numbers, papers, run_spec, schedules, schema  # noqa: E402 - found through the line above
+from paragone.config import (  # noqa: E402 - found through the line above
+    dataset_keys,
+    key_types,
+    numbers,
+    optimizer_keys,
+    papers,
+    run_spec,
+    schedules,
+    schema,
+)
 from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting import tables  # noqa: E402 - found through the line above
 
@@ -194,8 +203,8 @@ def configuration() -> str:
     single = []
     for name, node in walk.root["$defs"]["Config"]["properties"].items():
         if name == "datasets":
-            text += _shared(name, schema.DatasetBlock)
-            text += _kinds("datasets.<name>", "Form", schema.FORMS, schema.DatasetBlock)
+            text += _shared(name, dataset_keys.DatasetBlock)
+            text += _kinds("datasets.<name>", "Form", dataset_keys.FORMS, dataset_keys.DatasetBlock)
             continue
         block = walk.resolved(node)
         every = block.get("additionalProperties")
@@ -206,9 +215,9 @@ def configuration() -> str:
         text.append(f"\n## {name}\n\n{_sentence(source['description'])}\n\n{_HEADER}")
         text += [_row(*key) for key in walk.keys(name, block)]
         if name == "workloads":
-            path, common = "workloads.<name>.optimizer", schema.Common
-            text += _kinds(path, "Optimizer", {"of the project": common}, schema.Optimizer)
-            text += _kinds(path, "Optimizer", schema.OPTIMIZERS, common)
+            path, common = "workloads.<name>.optimizer", optimizer_keys.Common
+            text += _kinds(path, "Optimizer", {"of the project": common}, optimizer_keys.Optimizer)
+            text += _kinds(path, "Optimizer", optimizer_keys.OPTIMIZERS, common)
             path, shape = "workloads.<name>.learning_rate.schedule", schedules.Schedule
             text += _kinds(path, "Schedule", {"of the project": shape}, None)
     text.append(f"\n## Single keys\n\n{_HEADER}")
@@ -233,7 +242,17 @@ def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a type of blocks, with the first line of each type's docstring and the meaning of
     its keys, `key: meaning` in the docstrings of the type and of those that it is derived from."""
     schema_of_kind = msgspec.json.schema(kind)
-    types = {**vars(run_spec), **vars(schema), **vars(numbers), **vars(papers), **vars(schedules)}
+    modules = (
+        run_spec,
+        key_types,
+        dataset_keys,
+        optimizer_keys,
+        schema,
+        numbers,
+        papers,
+        schedules,
+    )
+    types = {name: value for module in modules for name, value in vars(module).items()}
     for name, block in schema_of_kind["$defs"].items():
         block["description"], _, _ = block["description"].partition("\n")
         texts = "\n".join(inspect.getdoc(parent) or "" for parent in types[name].__mro__[::-1])

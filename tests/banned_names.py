@@ -14,7 +14,7 @@ FOLDERS = ("scripts", "benchmarks", "docs", "examples", "papers", "workflows")
 BANNED = {"found", "each", "one", "own", "known", "words"}
 BANNED |= {"about", "wanted", "others", "same", "named", "made"}
 # Keys of users' configs, which the fields of their types are named after.
-KEYS = {("schema.py", "about"), ("schema.py", "words")}
+KEYS = {("dataset_keys.py", "about"), ("dataset_keys.py", "words")}
 
 
 def bound(node: ast.AST) -> Iterator[str]:

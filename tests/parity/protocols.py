@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace import CONFIG
 
-from paragone.config.schema import DEFAULTS
+from paragone.config.optimizer_keys import DEFAULTS
 
 SGD = {"name": "sgd", "momentum": 0.9}
 ADAM = {"beta_1": 0.9, "beta_2": 0.99, "epsilon": 1e-3}  # an epsilon that shows where it is added

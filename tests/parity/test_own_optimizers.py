@@ -15,7 +15,7 @@ from workspace import changed, make_spec, run_python
 
 from paragone.base.errors import UserError
 from paragone.config.engines import reference_of
-from paragone.config.schema import DEFAULTS
+from paragone.config.optimizer_keys import DEFAULTS
 from paragone.models.weights import Weights
 from paragone.parity.compare import Observation, compare
 from paragone.training.observe import observe

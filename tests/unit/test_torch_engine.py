@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from workspace import changed, make_spec
 
 from paragone.base.errors import Unavailable, UserError
+from paragone.config.optimizer_keys import DEFAULTS
 from paragone.config.run_spec import Spec
-from paragone.config.schema import DEFAULTS
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines import torch as eager
 from paragone.engines.reference import count_flop

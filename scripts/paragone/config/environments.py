@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from paragone.base import plugins
 from paragone.base.atomic_files import sha256, sha256_of
 from paragone.base.errors import UserError, meant
+from paragone.config.key_types import Versions
 from paragone.config.run_spec import as_list
-from paragone.config.schema import BackendBlock, Config, Versions
+from paragone.config.schema import BackendBlock, Config
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")

@@ -12,9 +12,11 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from paragone.base.errors import UserError
+from paragone.base.typed_json import Count
 from paragone.config.datasets import MEASURED
 from paragone.config.decode import decoded
-from paragone.config.schema import Closed, Count, Text, WorkloadBlock
+from paragone.config.key_types import Closed, Text
+from paragone.config.schema import WorkloadBlock
 from paragone.tasks import METRICS
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"

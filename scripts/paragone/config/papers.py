@@ -15,18 +15,10 @@ from msgspec import field
 
 from paragone.base.errors import UserError
 from paragone.config.decode import content_of, decoded, with_expanded_paths
+from paragone.config.key_types import Closed, Name, Text, Word
 from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
 from paragone.config.read import merged, read
-from paragone.config.schema import (
-    Closed,
-    Experiment,
-    Margin,
-    Name,
-    Reduced,
-    Text,
-    Word,
-    WorkloadBlock,
-)
+from paragone.config.schema import Experiment, Margin, Reduced, WorkloadBlock
 from paragone.config.validate import check_blocks
 
 # Of blocks that papers and configs have.

@@ -9,23 +9,16 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT
 from paragone.config import environments
+from paragone.config.dataset_keys import FORMS, DatasetBlock
 from paragone.config.datasets import MEASURED, STREAM, TFDS, block_of
 from paragone.config.decode import decoded
 from paragone.config.engines import check_backend, framework_of
 from paragone.config.expand import known_name
+from paragone.config.key_types import Word
+from paragone.config.optimizer_keys import OPTIMIZERS, Optimizer
 from paragone.config.run_spec import MODEL
 from paragone.config.schedules import OWN, Schedule, defining
-from paragone.config.schema import (
-    FORMS,
-    OPTIMIZERS,
-    BackendBlock,
-    Config,
-    DatasetBlock,
-    Experiment,
-    Optimizer,
-    Word,
-    WorkloadBlock,
-)
+from paragone.config.schema import BackendBlock, Config, Experiment, WorkloadBlock
 from paragone.tasks import CLASSIFICATION, METRICS, Task
 
 
