@@ -290,7 +290,7 @@ def test_runs_that_no_number_could_decide_and_runs_that_differ_by_chance_are_sai
     assert part.answers[0].text == (
         "60 published runs can be compared: none holds, 59 are inconclusive and 1 differs. Adjusted for the "
         "number of runs, none still differs. Inconclusive: our runs leave more open than the margin, so that "
-        "no number could hold. 60 seeds would not decide 59 of them."
+        "no number could hold. 59 of them would stay open even with 60 seeds."
     )
     assert part.published[0].judged == "differs; not if all runs are adjusted for each other"
 
@@ -302,13 +302,13 @@ def test_how_many_more_seeds_would_decide_is_told():
     more = [int(one.lacking) for one in few[:2]]
     assert 0 < more[0] < more[1]
     assert sentences.distance(few[0]).endswith(
-        f"the margin of 0.02; {more[0]} more seeds would decide"
+        f"the margin of 0.02; {more[0]} more seeds could decide"
     )
-    assert sentences.distance(few[2]).endswith("the margin of 0; 60 seeds would not decide")
+    assert sentences.distance(few[2]).endswith("the margin of 0; 60 seeds could not decide")
     runs = [PublishedRun(f"{place}", "a", "PyTorch", (one,)) for place, one in enumerate(few)]
     told = sentences.published([*runs, PublishedRun("all", "a", "PyTorch", tuple(few))])
     assert told.endswith(
-        f" {more[1]} more seeds would decide 2 of them. 60 seeds would not decide 2 of them."
+        f" {more[1]} more seeds could decide 2 of them. 2 of them would stay open even with 60 seeds."
     )
 
 
@@ -384,7 +384,7 @@ def test_an_explained_run_a_sample_and_a_count_have_their_sentences():
         (
             number("test_loss", "inconclusive", near=(0.89, 0.9)),
             "0.075 above, as 2 of our 21 runs; runs and printed digits leave 0.017 open, more than the "
-            "margin of 0; 60 seeds would not decide",
+            "margin of 0; 60 seeds could not decide",
         ),
         (number("test_loss", "differs"), "0.075 above, p = 0.001; 0.028 would have been noticed"),
         (number("test_loss", "at chance"), "not above always guessing the most frequent class"),

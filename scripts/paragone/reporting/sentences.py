@@ -354,8 +354,8 @@ def distance(number: prediction.Judgement) -> str:
     if number.verdict == prediction.INCONCLUSIVE:
         left = f"{apart}; runs and printed digits leave {number.uncertainty:.2g} open, more than {margin}"
         if math.isinf(number.lacking):
-            return f"{left}; {MOST_EFFECTS} seeds would not decide"
-        return f"{left}; {counted(int(number.lacking), 'more seed')} would decide"
+            return f"{left}; {MOST_EFFECTS} seeds could not decide"
+        return f"{left}; {counted(int(number.lacking), 'more seed')} could decide"
     noticed = f"{number.noticed:.2g} would have been noticed"
     if number.verdict == prediction.CONSISTENT:
         return f"{apart}, not shown to be within {margin}; {noticed}"
@@ -427,9 +427,9 @@ def published(runs: Sequence[PublishedRun]) -> str:
             "Inconclusive: our runs leave more open than the margin, so that no number could hold."
         )
     if able:
-        texts.append(f"{counted(int(max(able)), 'more seed')} would decide {len(able)} of them.")
+        texts.append(f"{counted(int(max(able)), 'more seed')} could decide {len(able)} of them.")
     if hopeless := len(lacking) - len(able):
-        texts.append(f"{MOST_EFFECTS} seeds would not decide {hopeless} of them.")
+        texts.append(f"{hopeless} of them would stay open even with {MOST_EFFECTS} seeds.")
     return " ".join(texts)
 
 
