@@ -10,7 +10,6 @@
 import io
 import os
 import shutil
-import signal
 import sys
 import time
 from argparse import ArgumentParser
@@ -19,7 +18,6 @@ from contextlib import redirect_stderr, suppress
 sys.path.insert(0, str(PROJECT / "scripts"))
 
 import msgspec
-import psutil
 from paragone.base.atomic_files import canonical
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
@@ -115,15 +113,6 @@ if workflow.is_main_process:
     keep_profile(sys.argv[1:])
 
 
-def interrupt(*_):
-    """End the jobs, too, for which Snakemake waits: a terminal interrupts them by itself, `kill` does not."""
-    for process in psutil.Process().children(recursive=True):
-        with suppress(OSError, psutil.Error):  # of one that is gone
-            if os.getpgid(process.pid) == os.getpgrp():  # workers have groups of their own
-                process.send_signal(signal.SIGINT)
-    raise KeyboardInterrupt
-
-
 wildcard_constraints:
     dataset="(tfds/)?[a-z0-9_]+",
     experiment="|".join(PLAN.sections),
@@ -139,8 +128,6 @@ onstart:
         HELD = hold_results(RESULTS, trainers=workflow.local_exec)
     except UserError as error:
         raise WorkflowError(str(error)) from None
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
     # A clock was set back: a job must not read what is newer than its output.
     for path in RESULTS.rglob("*"):
         with suppress(OSError):  # of a file that is gone, or another user's
