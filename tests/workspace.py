@@ -198,7 +198,7 @@ def call(
 def succeed(line: list, timeout: float = 180, **options: Any) -> str:
     """Run a command that must succeed, and return its standard output; `options` are those of `call`."""
     done = call(line, timeout, **options)
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 

@@ -34,7 +34,7 @@ def test_the_same_version_twice(small: Arrays, tmp_path):
     found = []
     for number in range(QUESTIONS):
         record = tmp_path / f"{number}/record.json"
-        contest = {"contests": 8, "rounds": 6, "window_seconds": 0.5, "minutes": 3, "load": 0.1}
+        contest = {"contests": 5, "rounds": 6, "window_seconds": 0.5, "minutes": 3, "load": 0.1}
         line = command(
             "hold_contests",
             question="twice",
