@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import summarize
@@ -115,10 +115,12 @@ def plain_numbers(axis: Axis) -> None:
 
 def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
     """Put the ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers; at the powers
-    alone where numbers beside each other would overlap."""
+    alone where numbers beside each other would overlap, and evenly where there would be one at most."""
     low, high = axis.get_view_interval()
     is_wide = axis.axis_name == "x" and high > 50 * low
-    axis.set_major_locator(LogLocator(subs=(1,) if is_wide else subs))
+    locator = LogLocator(subs=(1,) if is_wide else subs)
+    are_in_view = [low <= tick <= high for tick in locator.tick_values(low, high)]
+    axis.set_major_locator(locator if sum(are_in_view) > 1 else MaxNLocator(4, steps=[1, 2, 5, 10]))
     axis.set_minor_locator(NullLocator())
     plain_numbers(axis)
 
