@@ -369,7 +369,7 @@ def test_an_explained_run_a_sample_and_a_count_have_their_sentences():
     ]
     assert [(run.system, run.judged) for run in part.published] == [
         ("1 GPU", "differs; holds as other-cnn"),
-        ("8 published runs as a sample", "holds"),
+        ("The mean of 8 published runs", "holds"),
     ]
 
 

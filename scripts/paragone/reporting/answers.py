@@ -413,7 +413,7 @@ def _published_row(run: PublishedRun, tables: Tables, still: bool) -> PublishedR
     if run.explanation is not None:
         workload, verdict = run.explanation
         judged += f"; {sentences.JUDGED[verdict][0]} as {workload}"
-    system = run.system if run.count == 1 else f"{run.count} published runs as a sample"
+    system = run.system if run.count == 1 else f"The mean of {run.count} published runs"
     return PublishedRow(
         f"{system}, {sentences.reason(('log_ends', *run.ends))}" if run.ends else system,
         run.verdict,
