@@ -105,6 +105,29 @@ def best(rows: pd.DataFrame, **more: object) -> reported.Answer:
     return answer
 
 
+def test_releases_of_each_backend_are_compared_once():
+    labels = {
+        "torch.torch-1": "E 1",
+        "torch.torch-2": "E 2",
+        "jax.jax-1": "J 1",
+        "jax.jax-2": "J 2",
+    }
+    loses = [
+        (first, second, BETTER, 2, first) for first in ("J 1", "J 2") for second in ("E 1", "E 2")
+    ]
+    rows = pairs(("J 1", "J 2", EQUAL, 1.0), ("E 1", "E 2", BETTER, 1 / 1.3, "E 2"), *loses)
+    answer = replace(tables(rows), labels=labels)
+    (one,) = question(BEST, answer).answers
+    assert one.text == (
+        "J 1 and J 2 are fastest, and equal within 5 %. E 2 is 1.30 times as fast as E 1."
+    )
+    rows = pairs(A_BEATS_B, *C_LOSES)
+    (one,) = question(
+        BEST, replace(tables(rows), labels={"a.1": "A", "a.2": "B", "c": "C"})
+    ).answers
+    assert one.text == "A is fastest, 1.20 times as fast as B."
+
+
 def test_the_first_question_is_answered_even_if_it_is_open_and_others_only_if_decided():
     table = pd.concat([pairs(A_OR_B), pairs(A_BEATS_B, metric="end to end")])
     assert best(table).outcome == UNDECIDED

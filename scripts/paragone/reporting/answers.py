@@ -260,8 +260,9 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
             timed = timed[timed["machine_name"] == machine]
         cautions = [*sentences.contradiction(best, turns), *footnotes.isolation(timed)]
     cautions += sentences.less_accurate(by_metric.get("test accuracy", none))
+    text = sentences.which_is_best(pairs)
     return Answer(
-        " ".join([sentences.which_is_best(pairs), *sentences.by_length(turns)]),
+        " ".join([text, *_between_releases(tables, pairs, text), *sentences.by_length(turns)]),
         _lead(tables, rows),
         tables.name,
         "differences",
@@ -269,6 +270,23 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         tuple(cautions),
         _picture(tables, pairs),
     )
+
+
+def _between_releases(tables: Tables, pairs: pd.DataFrame, said: str) -> list[str]:
+    """Return a sentence for each pair of versions of one backend, where several backends are compared.
+
+    Of the best variants, and of what is `said` already, there is none.
+    """
+    backends = {label: name.partition(".")[0] for name, label in tables.labels.items()}
+    labels = pairs[["first", "second"]].map(lambda label: label.partition(" (")[0])
+    first, second = (labels[side].map(backends) for side in labels)
+    if len({*first, *second}) == 1:
+        return []
+    best = pairwise.contenders(pairs[pairs["relation"] != NOT_COMPARED])
+    are_best = pairs[["first", "second"]].isin(best).all(axis=1)
+    are_releases = (first == second) & (labels["first"] != labels["second"])
+    texts = sentences.on_pairs(pairs[are_releases & ~are_best])
+    return [text for text in texts if text.split(" is ")[-1] not in said]
 
 
 def _lead(tables: Tables, rows: pd.DataFrame) -> str:

@@ -200,7 +200,7 @@ def which_is_best(rows: pd.DataFrame) -> str:
         return NOTHING_COMPARED
     pairs = compared.to_dict("records")
     if rows["tuning"].iloc[0] == BOTH:
-        return " ".join(map(_on_pair, pairs))
+        return " ".join(on_pairs(compared))
     best = pairwise.contenders(compared)
     superlative = BEST.get(metric.name, f"best in {metric.name}")
     if len(best) == 1:
@@ -217,10 +217,14 @@ def which_is_best(rows: pd.DataFrame) -> str:
     return f"{joined(best)} are {superlative}, and {equal}."
 
 
-def _on_pair(row: Row) -> str:
-    if row["relation"] == BETTER:
-        return f"{row['winner']} is {_effect(row)} {pairwise.loser(row)}."
-    return f"{row['first']} and {row['second']} are {_verdict(row)}."
+def on_pairs(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence for each pair: by how much which one is better, or its verdict."""
+    return [
+        f"{row['winner']} is {_effect(row)} {pairwise.loser(row)}."
+        if row["relation"] == BETTER
+        else f"{row['first']} and {row['second']} are {_verdict(row)}."
+        for row in rows.to_dict("records")
+    ]
 
 
 def by_length(turns: Sequence[tuple[str, float]]) -> list[str]:
