@@ -194,13 +194,13 @@ def test_of_mixed_runs_what_differs_is_told(tmp_path, records):
     records[0]["processes"][0]["threads"] = 3
     records[1]["processes"][0]["software"]["numpy"] = "1.0"
     runs, _ = collected(tmp_path, records)
-    told = runs.set_index("run")["mixed"].dropna()
-    assert told.to_dict() == {
+    mixed = runs.set_index("run")["mixed"].dropna()
+    assert mixed.to_dict() == {
         FIRST: f"threads 3, {len(records) - 1} other(s) have 2",
         records[1]["run"]: "software numpy 1.0, 2 other(s) have numpy 2.3.0",
     }
     (text,) = [text for text in footnotes.violations(runs) if text.startswith("Mixed")]
-    assert all(value in text for value in told)
+    assert all(value in text for value in mixed)
     assert "Mixed" not in " ".join(footnotes.violations(runs.assign(mixed=None)))
 
 

@@ -28,10 +28,11 @@ from make_records import (
     waited,
 )
 from make_records import clocks as clocks_of
+from matplotlib.figure import Figure
 from workspace import FOLDERS
 
 from paragone.base.errors import UserError
-from paragone.reporting import style, tables
+from paragone.reporting import marks, style, tables
 from paragone.reporting.figures import predictions, variants
 from paragone.reporting.tables import TABLES, TextTable
 
@@ -486,3 +487,14 @@ def test_cells_and_remarks_in_every_format(tmp_path):
     assert text.endswith("\n\n- One & two.\n")
     shown = json.loads(paths["cells"].read_text())
     assert (shown["lines"], shown["runs"]) == ([["1", "2|3"], ["", "4"]], [["r1", "r2"], []])
+
+
+@pytest.mark.parametrize("view", [(0.3, 1.8), (0.55, 1.07), (0.9, 1.12), (0.95, 1.06)])
+def test_a_logarithmic_axis_has_the_one_and_another_tick(view):
+    axes = Figure().subplots()
+    axes.set_xscale("log")
+    axes.set_xlim(view)
+    marks.plain_logarithms(axes.xaxis)
+    ticks = [tick for tick in axes.get_xticks() if view[0] <= tick <= view[1]]
+    assert len(ticks) >= 2
+    assert pytest.approx(min(ticks, key=lambda tick: abs(tick - 1))) == 1

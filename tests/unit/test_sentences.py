@@ -329,8 +329,8 @@ def test_how_many_more_seeds_would_decide_is_told():
     )
     assert sentences.distance(few[2]).endswith("the margin of 0; 60 seeds could not decide")
     runs = [PublishedRun(f"{place}", "a", "PyTorch", (one,)) for place, one in enumerate(few)]
-    told = sentences.published([*runs, PublishedRun("all", "a", "PyTorch", tuple(few))])
-    assert told.endswith(
+    text = sentences.published([*runs, PublishedRun("all", "a", "PyTorch", tuple(few))])
+    assert text.endswith(
         f" {more[1]} more seeds could decide 2 of them. 2 of them would stay open even with 60 seeds."
     )
 

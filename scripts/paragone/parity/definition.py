@@ -2,9 +2,8 @@
 
 The parity gate's reference trains by this module. It is written from docs/method.md#same-work and
 docs/protocols.md, and shares no code with what feeds the backends (`data/batches.py`,
-`data/random_streams.py`, `config/schedules.py`), but for a framework's own schedule: an error of either is a
-deviation. It is made to be read,
-not to be fast.
+`data/random_streams.py`, `config/schedules.py`), except for a framework's own schedule: an error of either is
+a deviation. It is made to be read, not to be fast.
 """
 
 import math

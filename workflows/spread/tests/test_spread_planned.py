@@ -47,7 +47,7 @@ def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
     assert found["spread"] == 1
 
 
-def test_a_spread_of_fewer_seeds_is_trained_again(checkout):
+def test_a_committed_spread_is_measured_again(checkout):
     made: Checkout = checkout()
     line = ["--snakefile", SNAKEFILE, "--cores", "2", "--config", f"papers=[{PAPERS[0]}]"]
     assert (made / f"papers/{PAPERS[0]}/spread.csv").is_file()
