@@ -37,6 +37,11 @@ def a_mean_for_each_example(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(module, "weights", lambda *of: weights(*of) * 0 + 1)
 
 
+def among_four(patch: pytest.MonkeyPatch, engine: type) -> None:
+    """Measure top-4 accuracy."""
+    patch.setattr(functions(engine.__module__.rpartition(".")[2]), "TOP", 4)
+
+
 BUGS: dict[tuple[str, str], dict[str, Change | Plant]] = {
     ("numbers", "loss"): {
         "half-the-square": ("loss", "losses", lambda found: found / 2),
@@ -44,7 +49,7 @@ BUGS: dict[tuple[str, str], dict[str, Change | Plant]] = {
         "targets-swapped": batches(lambda inputs, labels: (inputs, labels[:, ::-1].copy())),
         "square-root": ("loss", "losses", lambda found: found**0.5),
     },
-    ("numbers", "training"): {"half-the-error": ("scores", lambda found: found / 2)},
+    ("numbers", "training"): {"half-the-error": ("scores", lambda found: [found[0] / 2])},
     ("next-words", "loss"): {
         "the-same-word": batches(lambda inputs, labels: (inputs, inputs)),
         "one-word-late": batches(lambda inputs, labels: (inputs, np.roll(labels, 1, 1))),
@@ -78,7 +83,11 @@ BUGS: dict[tuple[str, str], dict[str, Change | Plant]] = {
     ("tags", "training"): {
         "accuracy-of-each-class": ("counts", lambda found: found * 0 + 1),
     },
-    ("pixels", "training"): {"all-or-nothing": ("scores", lambda found: found // 1)},
+    ("ranked", "training"): {
+        "among-four": among_four,
+        "the-largest-alone": ("scores", lambda found: found[:1] * 2),
+    },
+    ("pixels", "training"): {"all-or-nothing": ("scores", lambda found: [found[0] // 1])},
 }
 LENGTH = 6
 

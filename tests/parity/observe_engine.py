@@ -49,7 +49,7 @@ class Lab:
         seed, steps = framework_seed(spec.seed, epoch), spec.steps_per_epoch
         rates = spec.learning_rates(epoch, steps)
         metrics = self.engine.train_epoch(seed, rates, batches, steps)
-        return [metrics.loss, metrics.score]
+        return [metrics.loss, metrics.scores[0]]
 
     def counted(self, epoch: int, steps: int) -> list[float]:
         """Loss and accuracy of an epoch as in a contest, whose updates and batches must be its steps."""
@@ -61,7 +61,7 @@ class Lab:
         assert abs(counts.updates * self.spec.workload.accumulated - steps) < (
             self.spec.workload.accumulated
         )
-        return [metrics.loss, metrics.score]
+        return [metrics.loss, metrics.scores[0]]
 
 
 def contract(lab: Lab) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def evaluation(lab: Lab) -> dict[str, Any]:
     chances = lab.engine.predict(np.asarray(lab.dataset.test_inputs)).astype(np.float64)
     loss = -np.log(chances[np.arange(tests), labels]).mean()
     return {
-        "evaluated": [metrics.loss, metrics.score],
+        "evaluated": [metrics.loss, metrics.scores[0]],
         "predicted": [float(loss), float((chances.argmax(1) == labels).mean())],
     }
 

@@ -37,6 +37,15 @@ TASKS: dict[str, dict[str, Any]] = {
         "optimizer": {"name": "adamw", "rule": "pytorch", "beta_1": 0.9, "beta_2": 0.99}
         | {"epsilon": 1e-8, "weight_decay": 0.1, "decays": "matrices", "clip_norm": 1.0},
     },
+    "ranked": {
+        "model": {"name": "mlp", "hidden": [12]},
+        "task": {"name": "classification", "top5": True},
+        "input": SCALE,
+    },
+    "ranked-words": {
+        "model": {"name": "of-words"},
+        "task": {"name": "classification", "top5": True, "ignored": True},
+    },
     "pixels": {"model": {"name": "of-pixels"}, "input": SCALE},
     "weighted": {
         "model": {"name": "mlp", "hidden": [12]},
@@ -76,10 +85,12 @@ def dataset(name: str, examples: int = 64) -> Dataset:
     if name == "numbers":
         shape, labels, classes = (7,), random.normal(20.0, 3.0, (examples, 2)), 0
     inputs = random.normal(size=(examples, *shape)).astype(np.float32)
+    if name == "ranked":
+        shape, labels, classes = (7,), random.integers(WORDS, size=examples), WORDS
     if words := name.endswith("words"):
         stream = random.integers(WORDS, size=(examples, LENGTH + 1)).astype(np.int32)
         inputs, labels = stream[:, :-1], stream[:, 1:] % CLASSES
-        if name.endswith("next-words"):
+        if name.endswith(("next-words", "ranked-words")):
             labels, classes = stream[:, 1:], WORDS
     if CONFIGURED["workloads"][name].get("task", {}).get("ignored"):
         labels = np.where(random.random(labels.shape) < 0.3, -1, labels)

@@ -46,7 +46,7 @@ def test_several_steps_in_one_call_are_those_of_single_calls():
     assert updates == single_updates == 2 * STEPS
     for one, other in zip(one_by_one, together, strict=True):
         assert other.loss == pytest.approx(one.loss, rel=1e-6)  # sums are in single precision
-        assert other.score == one.score
+        assert other.scores == one.scores
     for name, values in several.items():
         np.testing.assert_allclose(values, single[name], rtol=1e-9, atol=1e-12, err_msg=name)
 

@@ -98,6 +98,13 @@ def test_a_number_is_taken_and_shown_as_it_is_printed(mine, line, number, roundi
     assert row.metric in ("test_accuracy", "test_loss", "parameters")
 
 
+def test_a_top5_error_is_an_accuracy_of_a_workload_that_measures_it(mine):
+    text, task = (mine / "paper.yaml").read_text(), "task: {name: classification, top5: true}"
+    (mine / "paper.yaml").write_text(text.replace("    epochs:", f"    {task}\n    epochs:", 1))
+    (row,) = numbers_of(mine, "Top-5 error rate,test,3,8.5,,,,,%").rows
+    assert (row.metric, row.number, row.printed) == ("test_top5_accuracy", 0.915, "8.5 % error")
+
+
 def test_a_deviation_is_in_the_unit_of_its_number_and_takes_the_count_of_runs(mine):
     (row,) = numbers_of(mine, "error,test,3,0.79,0.05,5,,,%").rows
     assert row.deviation == pytest.approx((0.0005, 0.00005))
@@ -171,7 +178,7 @@ def test_whole_papers_are_not_reduced():
         ("paper.yaml", '"It is made up."', "{text: Wrong.}", ["flaws.0", "names no rows; add metric"]),
         ("paper.yaml", '"It is made up."', "{text: Bad., epochs: [3], metric: loss}", ["flaws.0", "no such"]),
         ("numbers.csv", "mine,loss,test", "mine,bits_per_character,test", ["none of accuracy, loss"]),
-        ("numbers.csv", "accuracy,test", "top5_accuracy,test", ["line 2", "leave the row out"]),
+        ("numbers.csv", "accuracy,test", "top5_accuracy,test", ["line 2", "top5: true}`, or"]),
         ("numbers.csv", "mine,loss,test", "mine,loss,", ["line 3", "no split; write train, validation"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,4,", ["line 3", "epoch 4 of 'my laptop'", "beyond the 3 epochs"]),

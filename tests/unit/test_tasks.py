@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, top_k_accuracy_score
 from workspace import make_spec, refusing
 
 from paragone.config.run_spec import Spec, Target
@@ -18,12 +18,12 @@ MULTI_LABEL = Task(name="multi-label")
 
 
 def test_metrics_follow_from_loss_and_score():
-    assert CLASSIFICATION.metrics(0.5, 0.9, None) == {"loss": 0.5, "accuracy": 0.9}
-    assert REGRESSION.metrics(3.0, 1.5, 4.0) == {"loss": 3.0, "mae": 1.5, "r2": 0.25}
-    found = LANGUAGE.metrics(2.0, 0.3, None)
+    assert CLASSIFICATION.metrics(0.5, [0.9], None) == {"loss": 0.5, "accuracy": 0.9}
+    assert REGRESSION.metrics(3.0, [1.5], 4.0) == {"loss": 3.0, "mae": 1.5, "r2": 0.25}
+    found = LANGUAGE.metrics(2.0, [0.3], None)
     assert found == {"loss": 2.0, "accuracy": 0.3, "perplexity": pytest.approx(math.e**2)}
-    assert REGRESSION.metrics(None, None, 4.0) == {"loss": None, "mae": None, "r2": None}
-    assert LANGUAGE.metrics(1e5, 0.0, None)["perplexity"] is None
+    assert REGRESSION.metrics(None, [None], 4.0) == {"loss": None, "mae": None, "r2": None}
+    assert LANGUAGE.metrics(1e5, [0.0], None)["perplexity"] is None
     for kind in KINDS.values():
         assert {*kind.metrics} <= METRICS.keys()
 
@@ -65,7 +65,7 @@ def test_outputs_that_do_not_fit_the_targets_are_refused(task, outputs, targets)
 def score_of(task: Task, outputs: np.ndarray, targets: np.ndarray) -> float:
     """The score of a whole pass."""
     counted = counts(task, outputs, targets).sum()
-    return scores(task, outputs, targets).sum() / max(counted, 1)
+    return scores(task, outputs, targets)[0].sum() / max(counted, 1)
 
 
 def test_micro_f1_is_that_of_scikit_learn():
@@ -74,6 +74,18 @@ def test_micro_f1_is_that_of_scikit_learn():
     outputs, labels = random.normal(size=(40, 5)), (random.random((40, 5)) < 0.3).astype(int)
     f1 = score_of(MULTI_LABEL, outputs, labels)
     assert f1 == pytest.approx(f1_score(labels, outputs > 0, average="micro"))
+
+
+def test_top5_accuracy_is_that_of_scikit_learn_and_counts_no_label_that_is_ignored():
+    task, random = Task(name="classification", top5=True, ignored=True), np.random.default_rng(3)
+    outputs, labels = random.normal(size=(200, 9)), random.integers(9, size=200)
+    top1, top5 = scores(task, outputs, labels)
+    assert top1.mean() == top_k_accuracy_score(labels, outputs, k=1)
+    assert top5.mean() == top_k_accuracy_score(labels, outputs, k=5)
+    assert task.metrics(0.5, [0.4, 0.8], None)["top5_accuracy"] == 0.8
+    nothing = outputs[:1] * math.nan, labels[:1]
+    assert not np.any(scores(task, *nothing))
+    assert not np.any(scores(task, outputs[:1], np.array([-1])))
 
 
 def test_guessing_is_the_best_of_all_constant_outputs():
@@ -116,6 +128,8 @@ def targeted(**metrics: float) -> dict:
         ("classification", {}, targeted(), "name one of loss, accuracy"),
         ("classification", {}, targeted(mae=3), "classification has accuracy, loss"),
         ("regression", {"quality": "accuracy"}, {}, "has quality accuracy; "),
+        ("multi-label", {"top5": True}, {}, "top5, which is of classification alone"),
+        ("classification", {}, targeted(top5_accuracy=0.9), "classification has accuracy, loss"),
         ("regression", {"label_smoothing": 0.1}, {}, "label_smoothing, which is of classification"),
         ("multi-label", {"ignored": True}, {}, "multi-label has no label to ignore"),
         ("classification", {"class_weights": [1, 2]}, {}, "give both or neither"),

@@ -94,6 +94,7 @@ CRITERIA = (
         "time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True
     ),
     _of_quality("accuracy", "more accurate", 0.01),
+    _of_quality("top5_accuracy", "higher in top-5 accuracy", 0.01),
     _of_quality("f1", "higher in micro F1", 0.01),
     _of_quality("r2", "higher in R²", 0.01),
     _of_quality("mae", "lower in mean absolute error", 1.02),

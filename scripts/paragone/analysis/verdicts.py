@@ -31,7 +31,7 @@ from paragone.analysis.prediction import (
 from paragone.analysis.statistics import ALPHA, Estimate, holm, summarize
 from paragone.config.numbers import ABOUT, Protocol, Row
 from paragone.config.schema import Margin
-from paragone.tasks import METRICS
+from paragone.tasks import METRICS, TOP
 
 # From worst to best; the verdict of a run is the worst of its numbers'.
 VERDICTS = (AT_CHANCE, DIFFERS, INCONCLUSIVE, CONSISTENT, HOLDS, NOT_COMPARABLE)
@@ -478,6 +478,9 @@ def _guessed(metric: str, cell: Counterpart) -> float:
     split, _, name = metric.partition("_")
     if name in ("accuracy", "f1"):
         return float(cell.runs[f"{split}_majority"].max())
+    if name == "top5_accuracy":
+        # At most that: five classes are no more frequent than five times the most frequent one.
+        return min(1.0, TOP * float(cell.runs[f"{split}_majority"].max()))
     variance = float(cell.runs[f"{split}_variance"].max())
     if name == "r2":
         return 0.0

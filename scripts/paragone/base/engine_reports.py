@@ -22,22 +22,22 @@ class Devices(Part, frozen=True):
 
 
 class Metrics(Part, frozen=True):
-    """Means over examples: the loss, not finite when the run diverged, and the score.
+    """Means over examples: the loss, not finite when the run diverged, and the scores of the task.
 
-    The task says what the score is: the accuracy or micro F1 (fractions), or the mean absolute error.
-    `examples`: the sum of their weights, over all workers, added up and reduced with those of loss and score.
+    `examples`: the sum of their weights, over all workers, added up and reduced with the others.
     """
 
     loss: float
-    score: float
+    scores: tuple[float, ...]
     examples: float
 
     @classmethod
     def of_sums(
-        cls, loss: float, weight: float, score: float, count: float, examples: float
+        cls, loss: float, weight: float, count: float, examples: float, *scores: float
     ) -> "Metrics":
-        """The quotients of sums over examples; a score of 0 where nothing counts, and no finite loss."""
-        return cls(loss / weight if weight else math.nan, score / count if count else 0.0, examples)
+        """The quotients of sums over examples; scores of 0 where nothing counts, and no finite loss."""
+        means = tuple(score / count if count else 0.0 for score in scores)
+        return cls(loss / weight if weight else math.nan, means, examples)
 
 
 class Programs(Part, frozen=True):

@@ -30,7 +30,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 # What is measured of a run beside the metrics of its task: `analysis.cells` has how.
 OF_RUNS = ("training_time", "step_time", "epoch_time", "throughput", "parameters")
-_ERROR_RATE = re.compile(r"(top[-_ ]?1[-_ ]?|misclassification[-_ ]?)?(err|error)([-_ ]?rate)?")
+_ERROR_RATE = re.compile(r"(top[-_ ]?[15][-_ ]?|misclassification[-_ ]?)?(err|error)([-_ ]?rate)?")
 _WHOLE = ("epoch", "runs", "decimals", "global_batch", "per_replica_batch")
 
 
@@ -96,7 +96,9 @@ class Row(
     @property
     def metric(self) -> str:
         """The quantity with its split, as `test_accuracy`, which an error rate is turned into."""
-        name = "accuracy" if self.is_error else self.quantity
+        name = self.quantity
+        if self.is_error:
+            name = "top5_accuracy" if "5" in name else "accuracy"
         return f"{self.split}_{name}" if self.split else name
 
     @property
@@ -381,7 +383,8 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
 
     Other numbers are facts that the source states: they are shown, and never compared.
     """
-    metrics = workloads[row.workload].task.kind.metrics if row.workload else tuple(METRICS)
+    task = workloads[row.workload].task if row.workload else None
+    metrics = task.metric_names if task else tuple(METRICS)
     if row.split == "validation" and row.workload and not workloads[row.workload].validation:
         raise UserError(
             f"{where}: split validation, and workload {row.workload} holds no training examples out; give it "
@@ -394,6 +397,11 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
     metric = row.quantity.lower()
     if metric in metrics or _ERROR_RATE.fullmatch(metric):
         raise UserError(f"{where}: metric {metric!r} has no split; write train, validation or test")
+    if task and task.name == "classification" and row.metric.endswith("top5_accuracy"):
+        raise UserError(
+            f"{where}: workload {row.workload} does not measure top-5 accuracy; give it `task: {{name: "
+            "classification, top5: true}`, or leave the row out"
+        )
     raise UserError(
         f"{where}: metric {row.quantity!r} is none of {', '.join(metrics)}, of a split, and "
         f"{', '.join(OF_RUNS)}, of none; leave the row out"

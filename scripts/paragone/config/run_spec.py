@@ -70,6 +70,7 @@ class Target(Block, frozen=True, kw_only=True):
     """Quality target, one metric of the task; none if absent
 
     accuracy: test accuracy, as a fraction, or more
+    top5_accuracy: test top-5 accuracy, as a fraction, or more
     f1: micro F1 of the test split, or more
     r2: R² of the test split, or more
     mae: mean absolute error of the test split, or less
@@ -80,6 +81,7 @@ class Target(Block, frozen=True, kw_only=True):
     """
 
     accuracy: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
+    top5_accuracy: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
     f1: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
     r2: Annotated[int, Meta(lt=1)] | Annotated[float, Meta(lt=1)] = ABSENT
     mae: Positive = ABSENT
@@ -230,7 +232,7 @@ class WorkloadKeys(Block, frozen=True, kw_only=True):
                 f"has loss {self.loss}, which is of classification without class weights and without "
                 "smoothed or ignored labels; leave one out"
             )
-        metrics = self.task.kind.metrics
+        metrics = self.task.metric_names
         if self.target and self.target.metric not in metrics:
             raise ValueError(
                 f"has target.{self.target.metric}, and {self.task.name} has {', '.join(metrics)}; "

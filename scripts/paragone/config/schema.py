@@ -93,6 +93,7 @@ class Primary(Closed):
         "end to end",
         "time to target",
         "test accuracy",
+        "test top-5 accuracy",
         "test R²",
         "test micro F1",
         "test mean absolute error",

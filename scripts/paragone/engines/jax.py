@@ -267,11 +267,14 @@ class Jax(Reports):
     def _sums(
         self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
     ) -> jax.Array:
-        """Return the sums that `Metrics.of_sums` takes, over `counted` examples, (5,) float32."""
-        of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        summands = [of(self.workload.task, logits, labels) for of in of_examples]
-        weighted = [(values * counted.astype(values.dtype)).sum() for values in (losses, *summands)]
-        return jnp.stack([*weighted, counted.sum()]).astype(jnp.float32)
+        """Return the sums that `Metrics.of_sums` takes, over `counted` examples, float32."""
+        task, ones = self.workload.task, jnp.ones_like(losses)
+        weights, counts, scores = (
+            of(task, logits, labels) for of in (tasks.weights, tasks.counts, tasks.scores)
+        )
+        summands = (losses, weights, counts, ones, *scores)
+        weighted = [(values * counted.astype(values.dtype)).sum() for values in summands]
+        return jnp.stack(weighted).astype(jnp.float32)
 
     # The host side
 
@@ -305,7 +308,7 @@ class Jax(Reports):
                 yield from ((self._put(batch), 1) for batch in some)
 
     def _totals(self) -> jax.Array:
-        return self._put_whole(np.zeros(5, np.float32))
+        return self._put_whole(np.zeros(4 + len(self.workload.task.scores), np.float32))
 
     def snapshot(self) -> State:
         # To the host: on the device it would be part of the peak, which JAX cannot reset.

@@ -93,7 +93,7 @@ class Reference(Reports):
     def _forward(self, batch: tuple, statistics: Tensors) -> tuple[Tensor, ...]:
         """Return the outputs as the loss takes them; the loss's gradient; of each example what is summed.
 
-        That is, (batch, 4), the loss, its weight, the score and its count. Training changes `statistics`.
+        That is, (batch, sums), as `Metrics.of_sums` takes them. Training changes `statistics`.
         """
         inputs = torch.tensor(batch[0])
         if scale := self.workload.input:
@@ -112,8 +112,8 @@ class Reference(Reports):
         outputs = logits.detach().numpy(), batch[1]
         losses, gradient = tasks.losses(self.workload.task, *outputs)
         weights = tasks.weights(self.workload.task, batch[1])
-        scores = [of(self.workload.task, *outputs) for of in (tasks.scores, tasks.counts)]
-        summands = np.stack([losses, weights, *scores], 1)
+        counts, scores = (of(self.workload.task, *outputs) for of in (tasks.counts, tasks.scores))
+        summands = np.stack([losses, weights, counts, np.ones_like(losses), *scores], 1)
         return logits, torch.from_numpy(gradient), torch.from_numpy(summands)
 
     def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
@@ -243,8 +243,7 @@ ENGINE = Reference
 
 
 def _metrics(summands: Tensor) -> Metrics:
-    ones = summands.new_ones((len(summands), 1))
-    return Metrics.of_sums(*torch.hstack([summands, ones]).double().sum(0).tolist())
+    return Metrics.of_sums(*summands.double().sum(0).tolist())
 
 
 def _sgd(options: dict, step: int, g: Tensor, square: Tensor, state: State) -> Tensor:

@@ -129,7 +129,7 @@ class TensorFlow(Reports):
                     aggregation=tf.VariableAggregation.SUM,
                     trainable=False,
                 )
-                for _ in range(5)
+                for _ in range(4 + len(spec.workload.task.scores))
             ]
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
@@ -222,9 +222,12 @@ class TensorFlow(Reports):
         self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor
     ) -> None:
         counted = tf.cast(weights, losses.dtype)
-        of_examples = (tasks.weights, tasks.scores, tasks.counts)
-        summands = [of(self.workload.task, logits, labels) for of in of_examples]
-        for total, values in zip(self._totals, (losses, *summands, 1.0), strict=True):
+        weights, counts, scores = (
+            of(self.workload.task, logits, labels)
+            for of in (tasks.weights, tasks.counts, tasks.scores)
+        )
+        summands = (losses, weights, counts, 1.0, *scores)
+        for total, values in zip(self._totals, summands, strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
     @tf.function

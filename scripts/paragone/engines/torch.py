@@ -211,12 +211,12 @@ class Torch(Reports):
                 group["lr"] = rate
             targets = self.targets(labels)
             logits, loss = self.train_step(inputs, targets)
-            score = tasks.scores(task, logits, targets).sum()
+            scores = [values.sum() for values in tasks.scores(task, logits, targets)]
             # Filled on the device: copying a number there would make the host wait in every step.
             examples = torch.full_like(loss, len(labels))
             weight = self.divisor(logits, targets) if task.weighs else examples
             count = tasks.counts(task, logits, targets).sum() if task.counts else examples
-            totals += torch.stack([loss * weight, weight, score, count, examples])
+            totals += torch.stack([loss * weight, weight, count, examples, *scores])
             self.end_of_step()
         self.end_of_epoch()
         return self.metrics(totals)
@@ -227,18 +227,21 @@ class Torch(Reports):
         totals, task = self.no_totals(), self.workload.task
         for inputs, labels, weights in self.feed(batches):
             targets, logits = self.targets(labels), self.forward(inputs)
-            of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
-            columns = [of(task, logits, targets).to(self.dtype) for of in of_examples]
-            totals += (torch.stack([*columns, torch.ones_like(columns[0])]) * weights).sum(1)
+            of_examples = (tasks.losses, tasks.weights, tasks.counts)
+            columns = [of(task, logits, targets) for of in of_examples]
+            columns += [torch.ones_like(columns[0]), *tasks.scores(task, logits, targets)]
+            of_dtype = [column.to(self.dtype) for column in columns]
+            totals += (torch.stack(of_dtype) * weights).sum(1)
             self.end_of_step()
         return self.metrics(totals)
 
     def no_totals(self) -> torch.Tensor:
         """Return zeros for the sums that `metrics` takes, on the device."""
-        return self.put(np.zeros((1, 5), np.float32))  # one row: XLA splits rows over replicas
+        sums = 4 + len(self.workload.task.scores)
+        return self.put(np.zeros((1, sums), np.float32))  # one row: XLA splits rows over replicas
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """Return the means from this worker's sums as `Metrics.of_sums` has them, (1, 5)."""
+        """Return the means from this worker's sums as `Metrics.of_sums` has them, (1, sums)."""
         return Metrics.of_sums(*totals.tolist()[0])  # waits for the device
 
     def snapshot(self) -> tuple[dict, dict]:

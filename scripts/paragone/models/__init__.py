@@ -14,6 +14,7 @@ from paragone.base.errors import UserError
 from paragone.config.engines import least_input
 from paragone.config.run_spec import Spec, Workload
 from paragone.data import Dataset
+from paragone.tasks import TOP
 
 __path__ = plugins.extended(__path__, "models")
 
@@ -116,6 +117,11 @@ def _check_labels(workload: Workload, dataset: Dataset) -> None:
         raise UserError(
             f"{key}.class_weights: there are {len(task.class_weights)}, and data set {dataset.name} has "
             f"{dataset.outputs} classes; write one for each"
+        )
+    if task.top5 and dataset.outputs <= TOP:
+        raise UserError(
+            f"{key}.top5: data set {dataset.name} has {dataset.outputs} classes, and top-5 accuracy is that "
+            "of more than five; leave it out"
         )
     if task.name == "language-modeling" and (dataset.vocabulary is None or inputs != labels):
         raise UserError(

@@ -84,9 +84,9 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 class Observation:
     """What a backend computed on the initial weights, and in a short run.
 
-    `training`, `evaluation`: rows of loss and score, one an epoch, those of a validation split before those
+    `training`, `evaluation`: rows of loss and scores, one an epoch, those of a validation split before those
     of the test split; with dropout a last one, in which the model with dropout evaluated the last weights.
-    `counted`: whether the score is a share of examples.
+    `counted`: whether the scores are shares of examples.
     `resumed`: how far the run deviates that was resumed at its last epoch. `notices`: what is legal and odd
     in the model. `path`: the framework's names of layers and free parameters, by name. `keeps_unbiased`: see
     `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the first losses again, as the
@@ -291,11 +291,11 @@ def of_metrics(
     """
     if observed.shape != reference.shape:
         return {"loss": math.inf}
-    deviation, (loss, error) = np.abs(observed - reference).max(0), np.abs(reference).max(0)
+    deviation, (loss, *errors) = np.abs(observed - reference).max(0), np.abs(reference).max(0)
     if not counted:
-        return {"loss": float(deviation[0] / loss), "error": float(deviation[1] / error)}
+        return {"loss": float(deviation[0] / loss), "error": float(deviation[1] / errors[0])}
     # np.maximum, unlike Python's max, keeps a NaN.
-    beyond = np.maximum(deviation[1] - tie, 0.0)
+    beyond = np.maximum(deviation[1:].max() - tie, 0.0)
     return {"loss": float(deviation[0] / loss), "accuracy": float(beyond)}
 
 

@@ -49,7 +49,7 @@ def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
 def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tuple]) -> Weights:
     start = engine.weights()
     metrics = engine.train_epoch(seed, rates, batches, len(rates))
-    changes = {"training": np.array([[metrics.loss, metrics.score]])}
+    changes = {"training": np.array([[metrics.loss, *metrics.scores]])}
     for name, values in engine.weights().items():
         changes[f"{group_of(name)}/{name}"] = sketch(name, values - np.float64(start[name]))
     return changes

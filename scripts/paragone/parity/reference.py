@@ -46,14 +46,14 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
         batches = [*definition.batches(spec, dataset, epoch)]
         rates = definition.rates(spec, epoch, len(batches))
         during = engine.train_epoch(0, rates, batches, len(batches))
-        training.append([during.loss, during.score])
+        training.append([during.loss, *during.scores])
         if epoch == spec.epochs:
             negate(engine)
         for split, biased in product(spec.workload.evaluated, (True, False)):
             tested = [*definition.tests(spec, dataset, epoch, split)]
             options = {"biased": biased} if is_written_out else {}
             after = engine.evaluate(tested, len(tested), **options)
-            evaluated.setdefault((split, biased), []).append([after.loss, after.score])
+            evaluated.setdefault((split, biased), []).append([after.loss, *after.scores])
     negate(engine)
     training.append(
         trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
@@ -98,10 +98,10 @@ def negate(engine: Any) -> None:
 
 
 def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:
-    """Train an epoch of `LONGER` steps at rates of the last epoch; loss and score."""
+    """Train an epoch of `LONGER` steps at rates of the last epoch; loss and scores."""
     rates = definition.rates(spec, spec.epochs, LONGER)
     during = engine.train_epoch(0, rates, batches, LONGER)
-    return [during.loss, during.score]
+    return [during.loss, *during.scores]
 
 
 def dropped(

@@ -19,8 +19,8 @@ def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
     task, values = record.spec.workload.task, {}
     for split in ("train", *record.spec.workload.evaluated):
         variance = getattr(record.data, f"{split}_variance", None) or None  # of numbers alone
-        loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
-        for name, value in task.metrics(loss, score, variance).items():
+        loss, *scores = (getattr(epoch, f"{split}_{name}") for name in ("loss", *task.scores))
+        for name, value in task.metrics(loss, scores, variance).items():
             values[f"{split}_{name}"] = value
     return values
 

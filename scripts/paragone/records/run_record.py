@@ -6,6 +6,7 @@ To add a field, add it to its type here and measure it where the type is built.
 """
 
 from collections import Counter
+from itertools import product
 from typing import Annotated, Literal
 
 import msgspec
@@ -210,7 +211,7 @@ CLOCK_PARTS = (
 class Epoch(Part, frozen=True, kw_only=True):
     """One epoch.
 
-    Losses and the score of the task, an accuracy, micro F1 or a mean absolute error, are means over examples;
+    Losses and the scores of the task, accuracies, micro F1 or a mean absolute error, are means over examples;
     None where they are not finite. `learning_rate`: at the first step. `steps`: those of the protocol.
     `updates`, `batches`: as in a window of a contest. `order`: a digest of the labels that were drawn, see
     `training.counts`. `train_examples`, `test_examples`: how many the metrics weigh, over all workers,
@@ -225,15 +226,18 @@ class Epoch(Part, frozen=True, kw_only=True):
     train_seconds: Number
     train_loss: float | None
     train_accuracy: Fraction | UnsetType = UNSET
+    train_top5_accuracy: Fraction | UnsetType = UNSET
     train_f1: Fraction | UnsetType = UNSET
     train_mae: Number | UnsetType | None = UNSET
     evaluate_seconds: Number
     validation_loss: float | UnsetType | None = UNSET
     validation_accuracy: Fraction | UnsetType = UNSET
+    validation_top5_accuracy: Fraction | UnsetType = UNSET
     validation_f1: Fraction | UnsetType = UNSET
     validation_mae: Number | UnsetType | None = UNSET
     test_loss: float | None
     test_accuracy: Fraction | UnsetType = UNSET
+    test_top5_accuracy: Fraction | UnsetType = UNSET
     test_f1: Fraction | UnsetType = UNSET
     test_mae: Number | UnsetType | None = UNSET
     updates: Whole | UnsetType = UNSET
@@ -292,15 +296,15 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     digest: Sha256 | None = None
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for epochs that are not numbered from 1 on or lack the score of the task, for
+        """Raise `ValueError` for epochs that are not numbered from 1 on or lack a score of the task, for
         data of another set than the workload's, and for processes that have not read the same."""
-        score, dataset = self.spec.workload.task.score, self.spec.workload.dataset
+        scores, dataset = self.spec.workload.task.scores, self.spec.workload.dataset
         for at, epoch in enumerate(self.epochs):
             if epoch.epoch != at + 1:
                 raise ValueError(f"epochs[{at}]: is epoch {epoch.epoch}")
-            for name in (f"{split}_{score}" for split in ("train", *self.spec.workload.evaluated)):
-                if getattr(epoch, name) is UNSET:
-                    raise ValueError(f"epochs[{at}]: has no {name}")
+            for split, score in product(("train", *self.spec.workload.evaluated), scores):
+                if getattr(epoch, f"{split}_{score}") is UNSET:
+                    raise ValueError(f"epochs[{at}]: has no {split}_{score}")
         if self.data and self.data.dataset != dataset:
             raise ValueError(f"data.dataset: {self.data.dataset}, the workload's is {dataset}")
         if len({rank.manifest_sha256 for rank in self.processes}) > 1:

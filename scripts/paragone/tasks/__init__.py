@@ -15,8 +15,9 @@ from paragone.base.errors import UserError
 from paragone.base.typed_json import ABSENT, Block
 
 TaskName = Literal["classification", "multi-label", "regression", "language-modeling"]
-MetricName = Literal["accuracy", "f1", "r2", "mae", "perplexity", "loss"]
-Score = Literal["accuracy", "f1", "mae"]
+MetricName = Literal["accuracy", "top5_accuracy", "f1", "r2", "mae", "perplexity", "loss"]
+Score = Literal["accuracy", "top5_accuracy", "f1", "mae"]
+TOP = 5  # The `k` of top-k accuracy that published tables have.
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class MetricKind:
 METRICS: dict[str, MetricKind] = {
     "loss": MetricKind("loss", "nats", more_is_better=False),
     "accuracy": MetricKind("accuracy", "fraction", more_is_better=True),
+    "top5_accuracy": MetricKind("top-5 accuracy", "fraction", more_is_better=True),
     "f1": MetricKind("micro F1", "fraction", more_is_better=True),
     "r2": MetricKind("R²", "share of the variance", more_is_better=True),
     "mae": MetricKind("mean absolute error", "unit of the target", more_is_better=False),
@@ -74,6 +76,8 @@ class Task(Block, frozen=True, kw_only=True):
     rule: with class_weights: the mean loss of a batch divides by its number of labels (keras), or
         by the sum of their weights (pytorch)
     label_smoothing: of classification: this share of a label is spread evenly over all classes
+    top5: of classification: measure top-5 accuracy too, the share of labels among the five largest
+        outputs
     ignored: labels that the data set names as `ignored` count in no loss and no metric
     """
 
@@ -82,13 +86,14 @@ class Task(Block, frozen=True, kw_only=True):
     class_weights: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=2)] = ABSENT
     rule: Literal["keras", "pytorch"] = ABSENT
     label_smoothing: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    top5: bool = False
     ignored: bool = False
 
     def __post_init__(self) -> None:
-        metrics = self.kind.metrics
+        metrics = self.metric_names
         if self.quality not in (ABSENT, *metrics):
             raise ValueError(f"has quality {self.quality}; {self.name} has {', '.join(metrics)}")
-        of_classes = ["class_weights", "rule", "label_smoothing"]
+        of_classes = ["class_weights", "rule", "label_smoothing", "top5"]
         if self.name != "classification" and (has := [k for k in of_classes if getattr(self, k)]):
             raise ValueError(f"has {has[0]}, which is of classification alone; leave it out")
         if self.ignored and self.name not in ("classification", "language-modeling"):
@@ -134,9 +139,14 @@ class Task(Block, frozen=True, kw_only=True):
         return self.ignored or self.multi_label
 
     @property
-    def score(self) -> Score:
+    def scores(self) -> tuple[Score, ...]:
         """Return what engines measure beside the loss."""
-        return self.kind.score
+        return (self.kind.score, "top5_accuracy") if self.top5 else (self.kind.score,)
+
+    @property
+    def metric_names(self) -> tuple[MetricName, ...]:
+        """Return the keys in `METRICS` of what is measured; the first is the quality unless one is named."""
+        return self.kind.metrics + self.scores[1:]
 
     @property
     def quality_name(self) -> MetricName:
@@ -144,14 +154,14 @@ class Task(Block, frozen=True, kw_only=True):
         return self.quality or self.kind.metrics[0]
 
     def metrics(
-        self, loss: float | None, score: float | None, variance: float | None
+        self, loss: float | None, scores: Sequence[float | None], variance: float | None
     ) -> dict[str, float | None]:
         """Return all metrics by name; None for one that is not finite.
 
         `variance`: of numeric targets, the mean squared error of their mean. R² is 1 - loss / variance; of
         several targets per example both are means over the targets.
         """
-        values = {"loss": loss, self.score: score}
+        values = {"loss": loss, **dict(zip(self.scores, scores, strict=True))}
         if "r2" in self.kind.metrics:
             values["r2"] = None if loss is None or not variance else 1 - loss / variance
         if "perplexity" in self.kind.metrics:

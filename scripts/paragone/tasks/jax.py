@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from paragone.tasks import Task, check_outputs
+from paragone.tasks import TOP, Task, check_outputs
 
 
 def losses(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
@@ -34,13 +34,17 @@ def weights(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
     return _means(values)
 
 
-def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """Return the score of each example, (batch,), of the outputs' dtype."""
+def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> list[jax.Array]:
+    """Return `task.scores` of each example, each (batch,), of the outputs' dtype."""
     if task.numeric:
-        return _means(jnp.abs(outputs - labels.astype(outputs.dtype)))
+        return [_means(jnp.abs(outputs - labels.astype(outputs.dtype)))]
     if task.multi_label:
-        return 2 * _means(((outputs > 0) * labels).astype(outputs.dtype))
-    return _means((outputs.argmax(-1) == labels).astype(outputs.dtype))
+        return [2 * _means(((outputs > 0) * labels).astype(outputs.dtype))]
+    right = [outputs.argmax(-1) == labels]
+    if task.top5:
+        own = jnp.take_along_axis(outputs, jnp.maximum(labels, 0)[..., None], -1)
+        right.append(((outputs <= own).sum(-1) > outputs.shape[-1] - TOP) & (labels >= 0))
+    return [_means(values.astype(outputs.dtype)) for values in right]
 
 
 def counts(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:

@@ -1,12 +1,12 @@
 """Losses and scores in NumPy, written from their definitions, with the gradients of the losses.
 
-The mean loss of a batch is the sum of `losses` over that of `weights`, a score the sum of `scores` over that
-of `counts`, of all replicas. Where all labels count alike, both divisors are the number of examples.
+The mean loss of a batch is the sum of `losses` over that of `weights`, a score the sum of its `scores` over
+that of `counts`, of all replicas. Where all labels count alike, both divisors are the number of examples.
 """
 
 import numpy as np
 
-from paragone.tasks import Task
+from paragone.tasks import TOP, Task
 
 
 def losses(task: Task, outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,15 +56,21 @@ def weights(task: Task, targets: np.ndarray) -> np.ndarray:
     return values.reshape(len(targets), -1).mean(1)
 
 
-def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the score of each example, (batch,): the share of right positions, or the absolute error.
+def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
+    """Return `task.scores` of each example, each (batch,): shares of right positions, or absolute errors.
 
-    Of several classes, twice the share that is rightly predicted: with a probability above one half.
+    Of several classes, twice the share that is rightly predicted: with a probability above one half. A
+    position is right in top-5 accuracy if fewer than five classes have a larger output than its own.
     """
     if task.multi_label:
-        return 2 * ((outputs > 0) * targets).mean(1)
-    values = np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets
-    return values.reshape(len(outputs), -1).mean(1)
+        return [2 * ((outputs > 0) * targets).mean(1)]
+    values = [np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets]
+    if task.top5:
+        own = np.take_along_axis(outputs, np.maximum(targets, 0)[..., None], -1)
+        # Not `>`, which is false for an output that is no number.
+        larger = outputs.shape[-1] - (outputs <= own).sum(-1)
+        values.append((larger < TOP) & (targets >= 0))
+    return [right.reshape(len(outputs), -1).mean(1) for right in values]
 
 
 def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:

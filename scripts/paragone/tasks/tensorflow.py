@@ -1,7 +1,7 @@
 """Losses and scores of tasks in TensorFlow. Shapes and divisors are those of `reference`; see there."""
 
 from paragone.base.tensorflow import tf
-from paragone.tasks import Task
+from paragone.tasks import TOP, Task
 
 
 def losses(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -38,13 +38,20 @@ def weights(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return _means(values * _of_labels(task, outputs, labels) if task.rule == "pytorch" else values)
 
 
-def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """Return the score of each example, (batch,), of the outputs' dtype."""
+def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]:
+    """Return `task.scores` of each example, each (batch,), of the outputs' dtype."""
     if task.numeric:
-        return _means(tf.abs(outputs - tf.cast(labels, outputs.dtype)))
+        return [_means(tf.abs(outputs - tf.cast(labels, outputs.dtype)))]
     if task.multi_label:
-        return 2 * _means(tf.cast(outputs > 0, outputs.dtype) * tf.cast(labels, outputs.dtype))
-    return _means(tf.cast(tf.argmax(outputs, -1, labels.dtype) == labels, outputs.dtype))
+        return [2 * _means(tf.cast(outputs > 0, outputs.dtype) * tf.cast(labels, outputs.dtype))]
+    right = [tf.argmax(outputs, -1, labels.dtype) == labels]
+    if task.top5:
+        places = tf.maximum(labels, 0)[..., None]
+        own = tf.gather(outputs, places, batch_dims=outputs.shape.rank - 1)
+        others = outputs.shape[-1] - TOP
+        within = tf.math.count_nonzero(outputs <= own, -1) > others
+        right.append(within & (labels >= 0))
+    return [_means(tf.cast(values, outputs.dtype)) for values in right]
 
 
 def counts(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

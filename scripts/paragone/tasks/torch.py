@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from paragone.tasks import Task, check_outputs
+from paragone.tasks import TOP, Task, check_outputs
 
 
 def loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -51,14 +51,19 @@ def weights(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.T
     return values if targets.ndim == 1 else values.flatten(1).mean(1)
 
 
-def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the score of each example, (batch,)."""
+def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
+    """Return `task.scores` of each example, each (batch,)."""
     if task.numeric:
-        return (outputs - targets).abs().flatten(1).mean(1)
+        return [(outputs - targets).abs().flatten(1).mean(1)]
     if task.multi_label:
-        return 2 * ((outputs > 0) * targets).mean(1)
-    right = outputs.argmax(-1) == targets
-    return right if targets.ndim == 1 else right.to(outputs.dtype).flatten(1).mean(1)
+        return [2 * ((outputs > 0) * targets).mean(1)]
+    right = [outputs.argmax(-1) == targets]
+    if task.top5:
+        own = outputs.gather(-1, targets.clamp(min=0)[..., None])
+        right.append(((outputs <= own).sum(-1) > outputs.shape[-1] - TOP) & (targets >= 0))
+    if targets.ndim == 1:
+        return right
+    return [values.to(outputs.dtype).flatten(1).mean(1) for values in right]
 
 
 def counts(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

@@ -317,7 +317,7 @@ def _epochs(
     The device is idle at both edges of every timed part. What the host did is added to `activity`.
     """
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
-    splits, score = spec.workload.evaluated, spec.workload.task.score
+    splits, names = spec.workload.evaluated, spec.workload.task.scores
     rows = (evaluated_rows(dataset, spec, split) for split in splits)
     tests = [math.ceil(len(examples) / spec.evaluation_batch) for examples in rows]
     for epoch in range(done + 1, spec.epochs + 1):
@@ -337,11 +337,13 @@ def _epochs(
             of_split = evaluation_batches(dataset, spec, engine.shard, epoch, split)
             evaluations.append(engine.evaluate(drawing.over(of_split), number))
         evaluate_seconds = ledger.switch("other")
-        scores: dict[str, Any] = {f"train_{score}": _finite(training.score)}
+        scores: dict[str, Any] = {}
+        for split, of_split in zip(("train", *splits), (training, *evaluations), strict=True):
+            for name, score in zip(names, of_split.scores, strict=True):
+                scores[f"{split}_{name}"] = _finite(score)
         for split, drawing, evaluation in zip(splits, tested, evaluations, strict=True):
             scores |= {
                 f"{split}_loss": _finite(evaluation.loss),
-                f"{split}_{score}": _finite(evaluation.score),
                 f"{split}_examples": float(evaluation.examples),
                 f"{split}_labels": drawing.digest,
             }

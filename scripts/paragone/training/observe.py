@@ -162,7 +162,7 @@ class _Subject:
             processes=[process],
             host=HostWatch([os.getpid()]),
             pretrained=pretrained,
-            expected_steps=_one_step(folder),
+            expected_steps=_one_step(folder, len(spec.workload.task.scores)),
             checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
         )
 
@@ -261,7 +261,7 @@ class _Subject:
         engine.set_weights(plain.evaluated)
         tested = [*definition.tests(self.spec, self.dataset, plain.spec.epochs, "test")]
         repeated = engine.evaluate(tested, len(tested))
-        row = [[repeated.loss, repeated.score]]
+        row = [[repeated.loss, *repeated.scores]]
         return {
             "evaluation": np.concatenate([arrays["evaluation"], row]),
             "dropout/looped": looped,
@@ -283,13 +283,13 @@ def _unlearned(probe: Probe, start: Weights) -> Iterator[str]:
 
 
 def _metrics(record: RunRecord, *splits: str) -> np.ndarray:
-    """Return loss and score of each split and epoch, (splits x epochs, 2); NaN where they are not finite."""
-    rows, score = [*map(asdict, record.epochs)], record.spec.workload.task.score
-    pairs = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for split in splits for row in rows]
-    return np.array(pairs, np.float64)
+    """Return a row for each split and epoch of the loss and the scores, NaN where they are not finite."""
+    rows, names = [*map(asdict, record.epochs)], ("loss", *record.spec.workload.task.scores)
+    values = [[row[f"{split}_{name}"] for name in names] for split in splits for row in rows]
+    return np.array(values, np.float64)
 
 
-def _one_step(folder: Path) -> Path:
+def _one_step(folder: Path, scores: int) -> Path:
     """Return a file of first steps that lets a run take one; its effect is compared in the end."""
     path = folder / "first_steps.npz"
     write(
@@ -297,7 +297,7 @@ def _one_step(folder: Path) -> Path:
             "steps": np.array(1),
             "examples": np.array(1),
             "counted": np.array(True),
-            "training": np.ones((1, 2)),
+            "training": np.ones((1, 1 + scores)),
             **{f"rounding/{group}": np.array(0.0) for group in (*GROUPS, "training")},
         },
         path,

@@ -134,8 +134,8 @@ def _name_axes(
     axes.set_xlim(1 - margin, last + margin)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
-    split, name = metric.split("_")
-    if name not in ("accuracy", "f1", "r2"):
+    split, _, name = metric.partition("_")
+    if not METRICS[name].more_is_better:
         marks.scale(axes, of_metric["value"].astype(float))
     if split == "test":
         targets = runs.loc[runs["target_metric"].eq(name).fillna(False), "target_value"]
