@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from judge_rows import (
+    MARGINS,
     REUTERS,
     judge,
     of,
@@ -237,6 +238,16 @@ def printed(metric, epoch, value, **more):
     """A row of the program that ends after five epochs."""
     row = row_of(CONV, metric, None if metric.startswith("test") else 5)
     return structs.replace(row, epoch=epoch, value=value, **more)
+
+
+def test_each_metric_has_a_margin_and_its_final_number_a_verdict():
+    metrics = prediction.OUTCOMES
+    assert sorted(MARGINS) == sorted(metrics)
+    judged = [name.split("_", 1) for name in metrics if not name.startswith("train_")]
+    row = printed("test_accuracy", 5, "0.5")
+    rows = [structs.replace(row, split=split, quantity=name) for split, name in judged]
+    (places,) = verdicts.finals(rows).values()
+    assert sorted(places) == [*range(len(rows))]
 
 
 def test_only_what_is_final_is_the_end_and_a_log_that_breaks_off_is_compared_at_its_own_epoch():

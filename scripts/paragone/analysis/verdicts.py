@@ -38,7 +38,7 @@ VERDICTS = (AT_CHANCE, DIFFERS, INCONCLUSIVE, CONSISTENT, HOLDS, NOT_COMPARABLE)
 FLAWED = "flawed"  # a number that the paper's file takes out of all verdicts
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
-_OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")
+_OF_SOME_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity", "test_top5_accuracy")
 _OF_VALIDATION = tuple(f"validation_{name}" for name in METRICS)
 
 
@@ -217,7 +217,7 @@ def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
         if row.final or row.epoch == ends.get(row.system, row.epoch)
     ]
     able.sort(key=lambda place: rows[place].epoch or 0)
-    for metric in (*_OF_OTHER_TASKS, *FINAL, *_OF_VALIDATION):
+    for metric in (*_OF_SOME_TASKS, *FINAL, *_OF_VALIDATION):
         of_metric = [place for place in able if rows[place].metric == metric]
         last = {(rows[place].system, rows[place].best): place for place in of_metric}
         for (system, _), place in last.items():
