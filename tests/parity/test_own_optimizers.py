@@ -168,6 +168,9 @@ SCHEDULES = {
     ),
 }
 
+SCHEDULES |= dict.fromkeys(["torch-xla", "torch-fsdp"], SCHEDULES["torch"])
+SCHEDULES |= dict.fromkeys(["tensorflow-multiworker"], SCHEDULES["tensorflow-mirrored"])
+
 
 @pytest.mark.parametrize("backend", SCHEDULES)
 def test_an_own_schedule_has_the_rates_of_the_shape_that_it_is(apart, backend):
