@@ -45,7 +45,7 @@ def test_the_looks_after_contests_count_as_a_pair_more_and_four_tests_at_least()
     assert (one.p_differs, one.differs) == (pytest.approx(4 * 0.02), False)
     assert (at_once.p_differs, at_once.differs) == (pytest.approx(0.02), True)
     assert (one.level, at_once.level) == (pytest.approx(0.05 / 4), pytest.approx(0.05))
-    assert (one.of_differences, one.of_equalities) == (4, 4)
+    assert one.tests == (4, 4)
 
 
 def test_pairs_that_are_far_apart_are_no_candidates_for_equality():
@@ -58,7 +58,7 @@ def test_pairs_that_are_far_apart_are_no_candidates_for_equality():
     # Less than two margins away each counts, and so do the looks.
     last = decide([*[of_p(0.9, 0.09)] * 4, equal], margin, in_turn=True)[-1]
     assert last.p_equal == pytest.approx(6 * equal.p_within(margin))
-    assert last.of_differences == 6
+    assert last.tests[0] == 6
 
 
 def test_the_effect_is_the_typical_one_and_lies_in_its_interval():

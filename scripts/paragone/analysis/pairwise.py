@@ -87,7 +87,7 @@ def _of_quality(name: str, comparative: str, margin: float) -> Criterion:
     )
 
 
-CRITERIA = (
+_CRITERIA = (
     Criterion("speed", "steady_examples_per_second", "faster", 1.05, more_is_better=True),
     Criterion("end to end", "end_to_end_seconds", "quicker from start to end", 1.05),
     Criterion(
@@ -105,13 +105,9 @@ CRITERIA = (
     ),
     Criterion("energy", "joules_per_example", "lower in energy", 1.05, saves="energy"),
 )
+CRITERIA = {metric.name: metric for metric in _CRITERIA}
 # Left out where no run has them: no target was asked for, or nothing counts energy.
 OPTIONAL = {"time to target", "energy"}
-
-
-def criterion(name: str) -> Criterion:
-    """Return the criterion of that name."""
-    return next(metric for metric in CRITERIA if metric.name == name)
 
 
 def margin_words(metric: Criterion) -> str:
@@ -135,20 +131,26 @@ def differences(
     The p values are adjusted over the pairs of a criterion on one machine, which are a family. Labels name no
     machine: the column `machine` does.
     """
-    parts = [
-        judged(pairs, runs).assign(machine=machine)
-        for machine, part in by_machine(runs)
-        if (pairs := [*filter(_comparable, combinations(series_of(part, labels, rounds), 2))])
+    metrics = [
+        metric
+        for metric in CRITERIA.values()
+        if metric.name not in OPTIONAL or runs[metric.column].notna().any()
+        if not metric.quality or runs["quality"].eq(metric.quality).any()
     ]
-    return pd.concat(parts or [judged([], runs).assign(machine="")], ignore_index=True)
+    rows = [
+        row | {"machine": machine}
+        for machine, part in by_machine(runs)
+        for pairs in [_pairs(part, labels, rounds)]
+        for metric in metrics
+        for row in _judged(metric, pairs)
+    ]
+    return pd.DataFrame(rows).reindex(columns=[*COLUMNS, "machine"])
 
 
 def verdicts(rounds: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """Return the rows on speed of `differences`, from the windows of contests alone."""
-    rows = []
-    for _, part in by_machine(rounds):
-        pairs = filter(_comparable, combinations(series_of(part, labels, part), 2))
-        rows += _judged(criterion(SPEED), [*pairs])
+    parts = [part for _, part in by_machine(rounds)]
+    rows = [row for part in parts for row in _judged(CRITERIA[SPEED], _pairs(part, labels, part))]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
@@ -164,23 +166,16 @@ def all_decided(record: ContestsRecord) -> bool:
     return relations != {NOT_COMPARED} and UNDECIDED not in relations
 
 
-def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per criterion and pair, for the criteria that the runs have."""
-    rows = [
-        row
-        for metric in CRITERIA
-        if metric.name not in OPTIONAL or runs[metric.column].notna().any()
-        if not metric.quality or runs["quality"].eq(metric.quality).any()
-        for row in _judged(metric, pairs)
+def _pairs(
+    runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None
+) -> list[tuple[Series, Series]]:
+    """Return the pairs of series whose cells are compared, of one edition of the data."""
+    return [
+        (first, second)
+        for first, second in combinations(series_of(runs, labels, rounds), 2)
+        for run, other in [(first.runs.iloc[0], second.runs.iloc[0])]
+        if run[SETTING].astype(str).equals(other[SETTING].astype(str)) and compared(run, other)
     ]
-    return pd.DataFrame(rows).reindex(columns=COLUMNS)
-
-
-def _comparable(pair: tuple[Series, Series]) -> bool:
-    """Return whether two series are cells that are compared, on one machine and edition of the data."""
-    first, second = (series.runs.iloc[0] for series in pair)
-    settings = [run[SETTING].astype(str).tolist() for run in (first, second)]
-    return settings[0] == settings[1] and compared(first, second)
 
 
 def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
@@ -219,9 +214,7 @@ def _judged(metric: Criterion, pairs: list[tuple[Series, Series]]) -> list[dict[
             row["low"], row["high"] = map(metric.shown, effects.interval(decision.level))
             row["p"], row["p_adjusted"] = effects.p_differs(), decision.p_differs
             row["p_equal_adjusted"] = decision.p_equal
-            row["needed"] = effects.needed(
-                metric.limit, decision.of_differences, decision.of_equalities
-            )
+            row["needed"] = effects.needed(metric.limit, *decision.tests)
             row["relation"] = EQUAL if decision.is_equal else UNDECIDED
             if decision.differs:
                 row["winner"] = row["first"] if effects.mean > 0 else row["second"]

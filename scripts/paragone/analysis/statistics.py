@@ -96,15 +96,11 @@ class Effects:
         self.values = np.asarray(values, dtype=np.float64)
         n = len(self.values)
         self.mean = float(self.values.mean()) if n else math.nan
+        self.median = float(np.median(self.values)) if n else math.nan
         enough = n >= FEWEST_EFFECTS
         self.deviation = max(float(self.values.std(ddof=1)), 1e-9) if enough else math.inf
         self._scale = self.deviation / math.sqrt(max(n, 1))
         self._freedom = max(n - 1, 1)
-
-    @property
-    def median(self) -> float:
-        """Return the effect of a typical contest or pair of runs."""
-        return float(np.median(self.values)) if len(self.values) else math.nan
 
     def p_above(self, shift: float = 0.0) -> float:
         """Return the one-sided p value of "the true effect is at most `shift`"."""
@@ -153,14 +149,13 @@ class Decision:
 
     `p_differs`, `p_equal`: adjusted p values of no effect, and of one of the margin or more. `level`: that at
     which the method tests the pair, so that no effect is outside of the interval exactly if the pair differs.
-    `of_differences`, `of_equalities`: by how many tests the p values of undecided pairs are multiplied.
+    `tests`: by how many the p values of undecided pairs are multiplied, of differences and of equalities.
     """
 
     p_differs: float
     p_equal: float
     level: float
-    of_differences: int
-    of_equalities: int
+    tests: tuple[int, int]
 
     @property
     def differs(self) -> bool:
@@ -201,5 +196,5 @@ def decide(family: list[Effects], margin: float, *, in_turn: bool) -> list[Decis
     decisions = []
     for index, (p, p_differs) in enumerate(zip(alone, differs, strict=True)):
         level = ALPHA * p / p_differs if 0 < p_differs <= ALPHA else ALPHA / tests[0]
-        decisions.append(Decision(p_differs, equal[index], level, *tests))
+        decisions.append(Decision(p_differs, equal[index], level, tests))
     return decisions

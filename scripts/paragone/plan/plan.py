@@ -17,13 +17,7 @@ from paragone.base.processes import tuning_variables
 from paragone.config import environments
 from paragone.config.datasets import STATES, block_of, checksums, local_files, state_of_files
 from paragone.config.engines import Exhibit, first_steps
-from paragone.config.expand import (
-    expand,
-    probes_of,
-    products,
-    timed_in_turn,
-    with_reference,
-)
+from paragone.config.expand import expand, probes_of, products, timed_in_turn, with_reference
 from paragone.config.narrow import narrow
 from paragone.config.numbers import numbers_of
 from paragone.config.papers import Paper, with_papers
@@ -355,10 +349,6 @@ class Plan:
         """What the parity gate compares for some runs of one workload, the reference first."""
         names = ["reference", *sorted({spec.backend.name for spec in specs})]
         return [f"<results>/parity/{specs[0].workload.name}/{name}.npz" for name in names]
-
-    def manifests(self) -> list[str]:
-        """The manifests of all data sets."""
-        return sorted({self.manifest(spec) for spec in self.runs.values()})
 
     def shown(self, *sections: str) -> dict[str, PageSection]:
         """The sections of these names; by default those that `all` makes, which `only` may narrow."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, not_completed, series_of
-from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED, criterion
+from paragone.analysis.pairwise import BOTH, CRITERIA, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
 from paragone.analysis.verdicts import FLAWED, VERDICTS, PublishedRun, still_differing
 from paragone.base.errors import UserError
@@ -307,7 +307,7 @@ def _picture(tables: Tables, rows: pd.DataFrame) -> Picture | None:
     able = dict.fromkeys(compared[["first", "second"]].to_numpy().ravel())
     of_baseline = [name for name in able if name.partition(" (")[0] == tables.baseline]
     base = [*of_baseline, *able][0]
-    metric, speeds = criterion(rows["metric"].iloc[0]), _speeds(tables, rows)
+    metric, speeds = CRITERIA[rows["metric"].iloc[0]], _speeds(tables, rows)
     no_effect = 1.0 if metric.by_ratio else 0.0
     variants = [VariantRow(base, BASELINE, speeds.get(base), no_effect)]
     for row in rows.to_dict("records"):

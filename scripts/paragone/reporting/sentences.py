@@ -133,7 +133,7 @@ def with_verdicts(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Row) -> str:
-    metric = pairwise.criterion(row["metric"])
+    metric = pairwise.CRITERIA[row["metric"]]
     if row["relation"] == BETTER:
         return f"{row['winner']} is {metric.comparative}"
     if row["relation"] == EQUAL:
@@ -148,7 +148,7 @@ def _why(row: Row) -> str:
             lacks = [f"{label}: {why}" for label, why in sides if why]
             return ", ".join(lacks) or NOT_BOTH[row["unit"]]
         case "equal" if row["winner"]:
-            ahead = pairwise.criterion(row["metric"]).comparative
+            ahead = pairwise.CRITERIA[row["metric"]].comparative
             return f"{row['winner']} is {ahead}, within the margin"
         case "undecided":
             return takes(row)
@@ -167,7 +167,7 @@ def takes(row: Row) -> str:
         minutes = more * row["unit_seconds"] / 60
         duration = "" if pd.isna(minutes) else f", about {max(minutes, 1):.0f} minutes"
         return f"it takes {more} more {unit if more == 1 else units}{duration}"
-    if _size(row) < pairwise.criterion(row["metric"]).margin:
+    if _size(row) < pairwise.CRITERIA[row["metric"]].margin:
         return f"the effect lies between none and the margin, and more {units} may decide"
     return f"more {units} may decide"
 
@@ -181,7 +181,7 @@ def _size(row: Row) -> float:
 
 
 def _effect(row: Row) -> str:
-    size, metric = _size(row), pairwise.criterion(row["metric"])
+    size, metric = _size(row), pairwise.CRITERIA[row["metric"]]
     if metric.saves:
         return f"{100 * (1 - 1 / size):.0f} % below"
     if row["ratio"]:
@@ -194,7 +194,7 @@ def which_is_best(rows: pd.DataFrame) -> str:
 
     rows: of the table `differences`, of the same work on one machine.
     """
-    metric = pairwise.criterion(rows["metric"].iloc[0])
+    metric = pairwise.CRITERIA[rows["metric"].iloc[0]]
     compared = rows[rows["relation"] != NOT_COMPARED]
     if compared.empty:
         return NOTHING_COMPARED
@@ -267,7 +267,7 @@ def undecided(rows: pd.DataFrame) -> list[str]:
         names = dict.fromkeys(part[["first", "second"]].to_numpy().ravel())
         pairs = part.to_dict("records")
         most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
-        better = pairwise.criterion(metric).comparative
+        better = pairwise.CRITERIA[metric].comparative
         metrics.setdefault((joined([*names]), takes(most)), []).append(better)
     return [
         f"Which of {names} is {joined(better, 'or')} is undecided: {condition}."
@@ -287,7 +287,7 @@ def beside_baseline(row: Row, label: str) -> str:
         return str(lacks[label == row["second"]] or NOT_BOTH[row["unit"]])
     if row["relation"] != BETTER:
         return str(row["relation"])
-    metric = pairwise.criterion(row["metric"])
+    metric = pairwise.CRITERIA[row["metric"]]
     if row["winner"] == label:
         return metric.comparative
     return "slower" if metric.name in QUICK else "worse"

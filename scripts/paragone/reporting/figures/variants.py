@@ -11,13 +11,13 @@ from matplotlib.patches import Patch
 
 from paragone.analysis import grouping, pairwise
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, shares_cores
-from paragone.analysis.pairwise import CRITERIA, Criterion, criterion
+from paragone.analysis.pairwise import CRITERIA, Criterion
 from paragone.analysis.statistics import ALPHA, Effects, summarize
 from paragone.reporting import footnotes, marks, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.sentences import with_interval
 
-RATIOS = [metric for metric in CRITERIA if metric.name in ("speed", "time to target")]
+RATIOS = [CRITERIA["speed"], CRITERIA["time to target"]]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 ABSOLUTE, SHARE = "examples/s", "steady_peak_share"
 COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "median"]
@@ -129,7 +129,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         marks.legend_mark(f"one {units}", markersize=3, alpha=0.55),
         marks.legend_mark("median", marker="|", markersize=8, markeredgewidth=1.6),
         marks.legend_line("95 % interval", linewidth=1.2),
-        Patch(label=f"equal within {pairwise.margin_words(criterion('speed'))}", **BAND),
+        Patch(label=f"equal within {pairwise.margin_words(CRITERIA['speed'])}", **BAND),
     ]
     width = style.SINGLE if len(columns) == 1 else style.DOUBLE
     frame = style.Frame(width, height, inputs.title, inputs.runs, remarks, handles)
@@ -152,7 +152,7 @@ def _draw_ratios(
     baseline = part["baseline"].iloc[0]
     marks.row_axes(axes, names, f"{AXES[metric]}, multiple of the baseline's")
     axes.set_xscale("log")
-    margin = criterion(metric).margin
+    margin = CRITERIA[metric].margin
     axes.axvspan(1 / margin, margin, zorder=0, **BAND)
     for row, name in enumerate(names):
         series = part[part["series"] == name]

@@ -283,7 +283,7 @@ PAIRED = (
     "the looks, because contests end once all are decided. A verdict has p <= 0.05. The effect is by how "
     "much the first variant is better: a ratio below 1, or a difference below 0, speaks for the second."
 )
-MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in CRITERIA)}."
+MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in CRITERIA.values())}."
 EXPLORATORY = "All rows are exploratory: the primary family is of another experiment."
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by contest or seed. "
