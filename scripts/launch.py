@@ -35,10 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     program = Path(__file__).with_name("train.py")
     # Beside the checkpoints: Snakemake deletes only declared outputs.
-    with (
-        meeting_folder(job.checkpoints.parent) as meeting,
-        free_cores(job.threads) as cores,
-    ):
+    with meeting_folder(job.checkpoints.parent) as meeting, free_cores(job.threads) as cores:
         if reason := refusal(job.probes, job.spec.backend.name):
             conclude(job, [], "refused", reason)
             return

@@ -49,11 +49,7 @@ def take_turns(worker: Worker, coordinator: Connection) -> None:
     process = worker.processes[worker.world.rank]
     model, modes = build(worker)
     state = Contestant(
-        spec=spec,
-        model=model,
-        modes=modes,
-        first_steps=warm_up(worker),
-        processes=[process],
+        spec=spec, model=model, modes=modes, first_steps=warm_up(worker), processes=[process]
     )
     send(coordinator, State(state))
     epoch = 0  # epochs of their own order and augmentation, at the rate of the first step

@@ -133,7 +133,7 @@ def ended_alike(whole: Path, again: Path) -> RunRecord:
             assert getattr(repeated, key) == getattr(measured, key)
     table = compliance.table()
     breaches = [breach.rule for breach in compliance.of_run(second)]
-    assert compliance.INVALID not in {table[rule].severity for rule in breaches}
+    assert compliance.INVALID not in {table.loc[rule, "severity"] for rule in breaches}
     predicted = [np.load(folder / "predictions.npz") for folder in (whole, again)]
     assert all(np.array_equal(*(each[name] for each in predicted)) for name in predicted[0])
     assert sorted(path.name for path in again.iterdir()) == ["predictions.npz", "record.json"]

@@ -3,7 +3,6 @@
 rules/schemas/compliance.csv lists what a machine, a framework or a user can break, with severity and limit.
 """
 
-import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pandas as pd
 from msgspec import UNSET
 
 from paragone.config import questions
@@ -29,17 +29,6 @@ TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
 # invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
 # accuracies count, times do not. remark: the value counts and gets a footnote in figures and tables.
 INVALID, NO_SPEED, REMARK = ("invalid", "no speed", "remark")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What must hold, the severity of a violation, the rule's source; `limit` if it has a number."""
-
-    id: str
-    severity: str
-    limit: float | None
-    source: str
-    says: str
 
 
 @dataclass(frozen=True)
@@ -62,25 +51,19 @@ class Violation(Breach):
     @property
     def severity(self) -> str:
         """The severity of the rule."""
-        return table()[self.rule].severity
+        return str(table().loc[self.rule, "severity"])
 
 
 @cache
-def table() -> dict[str, Rule]:
-    """Return the rules by id, in the order of the file."""
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    for row in rows:
-        row["limit"] = float(row["limit"]) if row["limit"] else None
-    return {row["id"]: Rule(**row) for row in rows}
+def table() -> pd.DataFrame:
+    """Return the rules by id, in the order of the file; `limit` is NaN where a rule has no number."""
+    return pd.read_csv(TABLE, index_col="id")
 
 
+@cache
 def limit(rule: str) -> float:
     """Return the limit of a rule that has one; raise `KeyError` otherwise."""
-    number = table()[rule].limit
-    if number is None:
-        raise KeyError(f"{TABLE.name}: rule {rule} has no limit")
-    return number
+    return float(table()["limit"].dropna()[rule])
 
 
 def of_run(record: RunRecord) -> Iterator[Breach]:
@@ -102,7 +85,9 @@ def of_run(record: RunRecord) -> Iterator[Breach]:
         if process.modes or last:
             yield from _within(where, _modes(process.modes, record.spec))
         share = run_metrics.other_cpu_share([process.life])
-        yield from _within(where, _isolation("life", share))
+        if share is not None and share > limit("isolation"):
+            text = f"others had {share:.3f} of the host's CPU time"
+            yield Breach("isolation", f"{where}.life", text)
         yield from _within(where, _throttling("life", process.life))
 
 
@@ -230,12 +215,6 @@ def _modes(modes: Modes | None, spec: Spec) -> Iterator[Breach]:
         yield Breach("requested", "modes.deterministic", text)
     if modes.math_mode != "ieee":
         yield Breach("requested", "modes.math_mode", f"{modes.math_mode}: float32 was rounded")
-
-
-def _isolation(where: str, share: float | None) -> Iterator[Breach]:
-    """Compare the share of other processes in the CPU time of the host with its limit."""
-    if share is not None and share > limit("isolation"):
-        yield Breach("isolation", where, f"others had {share:.3f} of the host's CPU time")
 
 
 def _throttling(where: str, life: Activity | None) -> Iterator[Breach]:
@@ -413,7 +392,7 @@ def find(experiment: str, records: Mapping[Path, Record], parity: Parity) -> lis
         Violation(**vars(breach), experiment=experiment, run=path.parent.name, file=str(path))
         for path, breach in pairs
     ]
-    order = [*table()]
+    order = [*table().index]
     return sorted(
         violations, key=lambda row: (order.index(row.rule), row.run, row.where, row.value)
     )

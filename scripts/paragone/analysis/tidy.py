@@ -27,10 +27,7 @@ Row = dict[str, Any]
 
 
 def of_experiment(
-    experiment: str,
-    runs: Iterable[Path],
-    questions: Iterable[Path],
-    parity: Sequence[Path],
+    experiment: str, runs: Iterable[Path], questions: Iterable[Path], parity: Sequence[Path]
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of an experiment by name: `runs`, `epochs`, `rounds`, and `compliance`, rules broken.
 
@@ -124,6 +121,7 @@ def _run_row(
 ) -> Row:
     spec, workload, model = record.spec, record.spec.workload, record.model
     data = record.data
+    last = run_metrics.outcomes(record, record.epochs[-1]) if record.epochs else {}
     return {
         **_cell(record, experiment),
         "dataset": workload.dataset,
@@ -144,7 +142,9 @@ def _run_row(
         "data_edition": data and data.edition,
         "input_shape": data and " x ".join(map(str, data.input_shape)),
         **(to_builtins(model) if model else {}),
-        **_results(record),
+        "epochs": len(record.epochs),
+        **{f"final_{name}": value for name, value in last.items()},
+        "final_test_quality": last.get(f"test_{workload.task.quality_name}"),
         "steady_examples_per_second": run_metrics.epochs_speed(record),
         "steady_source": contests.OF_EPOCHS,
         "joules_per_example": run_metrics.joules_per_example(record),
@@ -172,18 +172,6 @@ def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
     }
 
 
-def _results(record: RunRecord) -> Row:
-    if not record.epochs:
-        return {"epochs": 0}
-    rows = [run_metrics.outcomes(record, epoch) for epoch in record.epochs]
-    quality = record.spec.workload.task.quality_name
-    return {
-        "epochs": len(rows),
-        **{f"final_{name}": value for name, value in rows[-1].items()},
-        "final_test_quality": rows[-1][f"test_{quality}"],
-    }
-
-
 def _target(record: RunRecord) -> Row:
     if (target := record.spec.workload.target) is None:
         return {}
@@ -208,7 +196,7 @@ def _seconds(record: RunRecord) -> Row:
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    programs = [process.programs for process in processes]
+    programs = [process.programs for process in processes if process.programs]
     machines = dict.fromkeys(map(columns.machine_label, processes))
     return {
         **columns.columns_of_process(first),
@@ -222,10 +210,8 @@ def _processes(processes: list[Process]) -> Row:
         "throttled": combined(any, (run_metrics.throttled(process.life) for process in processes)),
         "peak_host_bytes": combined(max, (process.peak_host_bytes for process in processes)),
         "peak_device_bytes": combined(max, (process.peak_device_bytes for process in processes)),
-        "programs_compiled": combined(
-            sum, (count.compiled if count else None for count in programs)
-        ),
-        "programs_cached": combined(sum, (count.cached if count else None for count in programs)),
+        "programs_compiled": combined(sum, (count.compiled for count in programs)),
+        "programs_cached": combined(sum, (count.cached for count in programs)),
         **(to_builtins(first.git) if first.git else {}),
     }
 

@@ -41,11 +41,7 @@ def write(job: PageJob) -> None:
         for file in (Path(findfont(OWN)), *use_fonts_for([text])):
             (root / file.name).symlink_to(file)
         content = typst.compile(
-            root / "paper.typ",
-            root=root,
-            font_paths=[root],
-            ignore_system_fonts=True,
-            timestamp=0,
+            root / "paper.typ", root=root, font_paths=[root], ignore_system_fonts=True, timestamp=0
         )
     write_bytes(content, job.page)
 

@@ -395,13 +395,10 @@ def load(name: str) -> Callable[[Inputs], TextTable]:
 
     Raises `UserError` that lists the known names.
     """
-    if name in TABLES:
-        return TABLES[name]
-    names = plugins.names_in("reporting/tables")
+    names = sorted([*TABLES, *plugins.names_in("reporting/tables")])
     if name not in names:
-        raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *names]))}")
-    table: Callable[[Inputs], TextTable] = plugins.load("reporting/tables", name, "table").table
-    return table
+        raise UserError(f"{name!r} is none of the tables: {', '.join(names)}")
+    return TABLES.get(name) or plugins.load("reporting/tables", name, "table").table
 
 
 def write(name: str, inputs: Inputs, folder: Path) -> None:
