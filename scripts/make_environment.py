@@ -22,9 +22,8 @@ from paragone.base.typed_json import Job, read_job, write
 
 COMPLETE = "pins.txt"  # in an environment that is complete: what it has
 PLATFORM = ["--python-platform", "x86_64-manylinux_2_31"]  # as envs/lock.sh has it
-UNRESOLVED = (
-    "No solution found"  # uv's words where requirements cannot be met; other faults are no result
-)
+# uv's words where requirements cannot be met; other faults are no result.
+UNRESOLVED = "No solution found"
 # TensorFlow Datasets needs it; it is pure Python, published without a wheel.
 SOURCES = ["--no-binary", "promise"]
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "uv"
@@ -69,9 +68,8 @@ def resolved_and_made(job: Environment, folder: Path) -> Interpreter:
     target = ["--python-version", version, *PLATFORM] if version else ["--python", sys.executable]
     options = ["--generate-hashes", "--no-annotate", "--no-header", "--emit-find-links"]
     options += ["--only-binary", ":all:", *SOURCES, "--no-python-downloads"]
-    if any(
-        "index" in line for line in job.requirements
-    ):  # of the user's own, from which it is installed
+    # An index of the user's own, from which it is installed.
+    if any("index" in line for line in job.requirements):
         options.append("--emit-index-url")
     said = run([UV, "pip", "compile", *options, *target, "--output-file", listed, asked])
     if UNRESOLVED in said:

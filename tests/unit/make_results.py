@@ -51,9 +51,9 @@ def write_results(folder: Path, records: list[dict], **passed: bool | None) -> P
 def find(folder: Path) -> list[Violation]:
     """The violations of all records in a folder, as of one experiment."""
     records = {path: record.read(path) for path in folder.glob("runs/*/record.json")}
-    records |= {path: record.read_contests(path) for path in folder.glob("contests/*/record.json")}
+    held = {path: record.read_contests(path) for path in folder.glob("contests/*/record.json")}
     verdicts = measurements.read_parity(sorted(folder.glob("parity/*.json")))
-    return compliance.find("one", records, verdicts)
+    return compliance.find("one", records, held, verdicts)
 
 
 def run_collect(folder: Path, records: list[Path], parity: list[Path]) -> list[pd.DataFrame]:

@@ -70,9 +70,7 @@ class Counterpart:
         if published is not None:
             batches = sorted(set(self.runs["global_batch"]) - {published})
             reasons += [("global_batch", batch, published) for batch in batches]
-        reasons += [
-            ("precision", name) for name in sorted(set(self.runs["precision"]) - {"float32"})
-        ]
+        reasons += [("precision", name) for name in sorted({*self.runs["precision"]} - {"float32"})]
         if not any_length:
             reasons += self._other_length()
         shape = self.runs["input_shape"].iloc[0]

@@ -21,7 +21,6 @@ from paragone.config.run_spec import Spec
 from paragone.records import run_metrics
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
 from paragone.records.measurements import Parity
-from paragone.records.record import Record
 from paragone.records.run_metrics import end_to_end, examples, parts
 from paragone.records.run_record import Activity, Epoch, FirstSteps, Modes, Process, RunRecord
 
@@ -199,9 +198,8 @@ def _started(process: Process, spec: Spec, requested: dict[str, str]) -> Iterato
     if process.variables != requested:
         text = f"{process.variables}, the run's tuning has {requested}"
         yield Breach("requested", "variables", text)
-    for package, text in (
-        spec.backend.differing(process.software).items() if process.software else ()
-    ):
+    differing = spec.backend.differing(process.software) if process.software else {}
+    for package, text in differing.items():
         yield Breach("requested", f"software.{package}", text)
 
 
@@ -374,25 +372,23 @@ def _pace(run: RunRecord, windows: list[Window]) -> float:
     return median(epoch.train_seconds for epoch in epochs) / (first + steps * max(step, 0.0))
 
 
-def find(experiment: str, records: Mapping[Path, Record], parity: Parity) -> list[Violation]:
+def find(
+    experiment: str,
+    runs: Mapping[Path, RunRecord],
+    held: Mapping[Path, ContestsRecord],
+    parity: Parity,
+) -> list[Violation]:
     """Return every violation in the records of an experiment, by their paths, in the order of the rules.
 
-    `parity`: by workload and backend, as the gate judged them.
+    `held`: the records of contests. `parity`: by workload and backend, as the gate judged them.
     """
-    runs = {path: record for path, record in records.items() if isinstance(record, RunRecord)}
-    held = {path: record for path, record in records.items() if isinstance(record, ContestsRecord)}
     pairs = [*_odd_ones_out(runs), *_paces(runs, held)]
-    for path, record in records.items():
-        if isinstance(record, RunRecord):
-            breaches = [*of_run(record), *_unproven(record, parity)]
-        else:
-            breaches = [*of_contests(record)]
-        pairs += [(path, breach) for breach in breaches]
-    violations = [
+    for path, run in runs.items():
+        pairs += [(path, breach) for breach in (*of_run(run), *_unproven(run, parity))]
+    pairs += [(path, breach) for path, record in held.items() for breach in of_contests(record)]
+    broken = [
         Violation(**vars(breach), experiment=experiment, run=path.parent.name, file=str(path))
         for path, breach in pairs
     ]
     order = [*table().index]
-    return sorted(
-        violations, key=lambda row: (order.index(row.rule), row.run, row.where, row.value)
-    )
+    return sorted(broken, key=lambda row: (order.index(row.rule), row.run, row.where, row.value))

@@ -59,12 +59,10 @@ def rounds(
 def _rows(
     record: ContestsRecord, experiment: str, parity: Parity, violations: Sequence[Violation]
 ) -> Iterator[dict[str, Any]]:
-    broken = [
-        *compliance.of_contests(record),
-        *(row for row in violations if row.run == record.question),
-    ]
+    of_record = (row for row in violations if row.run == record.question)
+    broken = [*compliance.of_contests(record), *of_record]
     for number, contest in enumerate(record.contests):
-        enough, busiest = counts(contest), _busiest(contest)
+        enough, busiest, places = counts(contest), _busiest(contest), [*enumerate(contest.windows)]
         for index, contestant in enumerate(contest.contestants):
             spec = contestant.spec
             proven = columns.is_proven(contestant, parity)
@@ -88,11 +86,7 @@ def _rows(
             if contestant.processes:
                 label = columns.machine_label(contestant.processes[0])
                 shared |= {"machine": label, "machine_name": label}
-            windows = [
-                (place, window)
-                for place, window in enumerate(contest.windows)
-                if window.contestant == index
-            ]
+            windows = [(place, window) for place, window in places if window.contestant == index]
             where = f"contests[{number}].contestants[{index}]"
             if not windows:
                 yield shared | {"violations": " ".join(compliance.at_places(broken, where))}

@@ -243,18 +243,18 @@ def not_timed(series: Series) -> list[str]:
     """Return why some contest or run of a series has no steady speed; empty if all have one."""
     if series.unit == RUN:
         return no_speed(series.runs)
-    counts = series.windows.groupby(["run", "contest"])["examples_per_second"].transform("count")
-    contests = series.windows.drop_duplicates(["run", "contest"])
-    lacking = contests[counts.loc[contests.index] == 0]
-    busy = series.windows.groupby(["run", "contest"])["busy"].transform("any")
-    reasons = [
+    contests = series.windows.groupby(["run", "contest"]).agg(
+        status=("status", "first"),
+        parity=("parity", "first"),
+        busy=("busy", "any"),
+        speeds=("examples_per_second", "count"),
+    )
+    reasons = Counter(
         _STATUSES.get(row.status)
-        or _NO_SPEED.get(
-            row.parity, "the machine was busy" if busy[row.Index] else "no quiet window"
-        )
-        for row in lacking.itertuples()
-    ]
-    return _counted(Counter(reasons), len(contests), "contests")
+        or _NO_SPEED.get(row.parity, "the machine was busy" if row.busy else "no quiet window")
+        for row in contests[contests["speeds"] == 0].itertuples()
+    )
+    return _counted(reasons, len(contests), "contests")
 
 
 def not_completed(runs: pd.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ def of_experiment(
         if path.parent.name != name:
             raise UserError(f"{path}: the record of {name}; delete this folder and run again")
     verdicts = measurements.read_parity(parity)
-    violations = compliance.find(experiment, {**records, **held}, verdicts)
+    violations = compliance.find(experiment, records, held, verdicts)
     rounds = contests.rounds(held.values(), experiment, verdicts, violations)
     flop = measurements.read_flop(parity)
     of_runs, of_epochs = tables([*records.values()], experiment, verdicts, violations, rounds, flop)
@@ -66,9 +66,7 @@ def tables(
     on one example, by workload, as far as they were counted. Shares of a peak are left for `with_share`, so
     that nothing else waits for matrix products.
     """
-    runs = pd.DataFrame(
-        [_run_row(measured, experiment, parity, violations) for measured in records]
-    )
+    runs = pd.DataFrame([_run_row(record, experiment, parity, violations) for record in records])
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
     runs = runs.reindex(columns=list(columns.RUN_COLUMNS)).astype(columns.RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(columns.EPOCH_COLUMNS)).astype(columns.EPOCH_COLUMNS)
@@ -155,14 +153,12 @@ def _run_row(
 
 
 def _status(record: RunRecord, violations: Sequence[Violation]) -> Row:
-    broken = [violation for violation in violations if violation.run == record.run]
-    rules = " ".join(dict.fromkeys(violation.rule for violation in broken)) or None
+    broken = [row for row in violations if row.run == record.run]
+    rules = " ".join(dict.fromkeys(row.rule for row in broken)) or None
     mixed = [(row.where.rpartition(".")[2], row.value) for row in broken if row.rule == "mixed"]
     status, reason = record.status, record.reason
-    if invalid := [violation for violation in broken if violation.severity == INVALID]:
-        why = "; ".join(
-            f"{violation.rule}: {violation.where} {violation.value}" for violation in invalid
-        )
+    if invalid := [row for row in broken if row.severity == INVALID]:
+        why = "; ".join(f"{row.rule}: {row.where} {row.value}" for row in invalid)
         status, reason = "invalid", f"was {status}; {why}"
     return {
         "status": status,

@@ -178,10 +178,10 @@ def compare_all(
     """
     lines = []
     for row in rows:
-        findings = {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
-        for sweep in sweeps:
-            beside = [other.runs for other in sweeps if other.backend == sweep.backend]
-            findings[sweep.label] = _divided(findings[sweep.label], beside)
+        findings = {
+            sweep.label: _divided(compare(row, evidence, sweep.runs, epochs), sweep, sweeps)
+            for sweep in sweeps
+        }
         backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
         designated = [sweep.label for sweep in sweeps if sweep.backend == backend]
         family = "curve" if row.metric in OUTCOMES else ""
@@ -195,9 +195,10 @@ def compare_all(
     return Comparison(lines, runs, samples)
 
 
-def _divided(finding: Finding, runs: Sequence[pd.DataFrame]) -> Finding:
-    """Say of too few runs on which machines, or numbers of cores, the backend has `runs`."""
-    machines = sorted({name for part in runs for name in part["machine_name"].dropna()})
+def _divided(finding: Finding, sweep: Series, sweeps: Sequence[Series]) -> Finding:
+    """Say of too few runs on which machines, or numbers of cores, the backend of the `sweep` has runs."""
+    parts = [other.runs for other in sweeps if other.backend == sweep.backend]
+    machines = sorted({name for part in parts for name in part["machine_name"].dropna()})
     if len(machines) < 2 or ("few_runs", FEWEST_RUNS) not in finding.reasons:
         return finding
     return replace(finding, reasons=(*finding.reasons, ("apart", " and ".join(machines))))
@@ -238,8 +239,7 @@ def _published_run(
             caveats = *line.finding.caveats, ("log_ends", line.row.epoch, ends[1])
             line.finding = replace(line.finding, caveats=caveats)
     able = [line for line in final if line.finding.judgement]
-    judgements = [line.finding.judgement for line in final]
-    numbers = adjusted([judgement for judgement in judgements if judgement])
+    numbers = adjusted([line.finding.judgement for line in able if line.finding.judgement])
     for line, number in zip(able, numbers, strict=True):
         measured = within(line.finding.measured, number) if line.finding.measured else None
         line.finding = replace(
@@ -431,10 +431,8 @@ def _compared(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataF
 
 def summarized(summary: Estimate, digits: int, unit: str = "") -> Measured:
     """Return a median, with its interval if that has a width."""
-    measured = Measured(summary.median, digits, summary.n, unit=unit)
-    if summary.low < summary.high:
-        return replace(measured, low=summary.low, high=summary.high)
-    return measured
+    ends = (summary.low, summary.high) if summary.low < summary.high else (math.nan, math.nan)
+    return Measured(summary.median, digits, summary.n, *ends, unit)
 
 
 def overall(findings: dict[str, Finding], designated: Sequence[str] = ()) -> tuple[str, Finding]:

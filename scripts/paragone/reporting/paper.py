@@ -49,50 +49,37 @@ def write(job: PageJob) -> None:
 def _data(job: PageJob, root: Path) -> dict[str, Any]:
     results = page.read(job)
     facts = footnotes.facts(results.table, job.preset)
-    cited = {folder.resolve().name: folder for folder in job.papers}
+    first = [part for part in results.answers if part.heading in answers.FIRST]
+    cited = {folder.resolve().name: read_paper(folder) for folder in job.papers}
+    published = [(name, part) for name, paper in cited.items() for part in paper.published.values()]
+    flaws = [(name, flaw) for name, numbers in published for flaw in numbers.flaws]
     method = page.paragraphs(job.captions / "method.rst")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": footnotes.headline(results.table),
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
-            (part.heading, " ".join(answer.paragraph for answer in part.answers))
-            for part in results.answers
-            if part.heading in answers.FIRST
+            (part.heading, " ".join(answer.paragraph for answer in part.answers)) for part in first
         ],
         # The first sentence of a paragraph is its heading.
         "method": [text.partition(". ")[::2] for text in method],
         "answers": [
             {"label": part.heading, **_grid(table, len(table))}
-            for part in results.answers
-            if part.heading in answers.FIRST and len(table := answers.table(part))
+            for part in first
+            if len(table := answers.table(part))
         ],
         "sections": [_section(section, results, root) for section in results.sections],
         "facts": list(facts.items()),
-        "flaws": [
-            (name, flaw)
-            for name, folder in cited.items()
-            for flaw in dict.fromkeys(
-                flaw for numbers in read_paper(folder).published.values() for flaw in numbers.flaws
-            )
-        ],
-        "sources": [(name, read_paper(folder).blocks["title"]) for name, folder in cited.items()],
+        "flaws": [*dict.fromkeys(flaws)],
+        "sources": [(name, paper.blocks["title"]) for name, paper in cited.items()],
     }
 
 
 def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
-    texts = [
-        run.sentence
-        for part in results.answers
-        for run in part.judged
-        if run.differing and run.experiment == section.name
-    ]
-    texts += [
-        answer.paragraph
-        for part in results.answers
-        for answer in part.answers
-        if answer.experiment == section.name
-    ]
+    runs = [run for part in results.answers for run in part.judged if run.differing]
+    given = [answer for part in results.answers for answer in part.answers]
+    texts = [run.sentence for run in runs if run.experiment == section.name]
+    texts += [answer.paragraph for answer in given if answer.experiment == section.name]
     tables = [
         {"label": table.label.capitalize(), **_grid(_cells(table), len(table.cells["lines"]))}
         for table in section.tables[:1]

@@ -405,7 +405,8 @@ def of_curve(run: PublishedRun) -> str:
 def published(runs: Sequence[PublishedRun]) -> str:
     """Return how many published runs have which verdict, how many still differ if all are adjusted for each
     other, how many would not under another protocol, and the verdict on several as a sample."""
-    verdicts = Counter(run.verdict for run in runs if run.count == 1)
+    alone = [run for run in runs if run.count == 1]
+    verdicts = Counter(run.verdict for run in alone)
     if not verdicts:
         return "No published run can be compared with these runs."
     counts = [
@@ -418,12 +419,11 @@ def published(runs: Sequence[PublishedRun]) -> str:
         still = sum(run.count == 1 for run in still_differing(runs))
         verb = JUDGED[prediction.DIFFERS][still > 1]
         texts.append(f"Adjusted for the number of runs, {still or 'none'} still {verb}.")
-    if explained := sum(run.explanation is not None for run in runs if run.count == 1):
+    if explained := sum(run.explanation is not None for run in alone):
         texts.append(f"{explained} of them would not differ under another protocol.")
-    for run in runs:
-        if run.count > 1:
-            texts.append(f"The mean of {run.count} of them {JUDGED[run.verdict][0]}.")
-    unsure = [run for run in runs if run.count == 1 and run.verdict == prediction.INCONCLUSIVE]
+    means = [run for run in runs if run.count > 1]
+    texts += [f"The mean of {run.count} of them {JUDGED[run.verdict][0]}." for run in means]
+    unsure = [run for run in alone if run.verdict == prediction.INCONCLUSIVE]
     lacking = [max(n.lacking for n in run.numbers if n.verdict == run.verdict) for run in unsure]
     able = [seeds for seeds in lacking if math.isfinite(seeds)]
     if lacking:

@@ -43,7 +43,6 @@ def points(inputs: Inputs) -> pd.DataFrame:
     }
     by_epoch = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
     published = [(row, protocols[row.system].workload) for row in by_epoch]
-    published = [(row, workload) for row, workload in published if workload in drawn]
     validated = (series for series in inputs.series if series.runs["validation_examples"].any())
     for name in {series.workload for series in validated}:
         of_test = [metric.replace("test_", "validation_") for metric in drawn[name][1:]]
@@ -59,7 +58,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
         | {"value": row.number, "runs": row.printed}
         | {"kind": "flawed" if row.flaws else "best" if row.best else "published"}
         for row, workload in published
-        if row.metric in drawn[workload]
+        if row.metric in drawn.get(workload, ())
     ]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 

@@ -65,10 +65,9 @@ def _of_batch(label: str, cell: Series, last: pd.Series) -> list[dict]:
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
     median = {
         **facts,
+        **vars(times),
         "kind": "median",
         "value": times.median,
-        "low": times.low,
-        "high": times.high,
         "reached": int(hits.sum()),
         "n": len(tried),
         "runs": " ".join(tried["run"]),

@@ -66,10 +66,8 @@ def save(table: TextTable, paths: Iterable[Path]) -> None:
                 }
                 write_json(texts, path)
             case ".md":
-                escaped = table.cells.replace({r"\|": r"\\|"}, regex=True)
-                text = (
-                    escaped.to_markdown(index=False, disable_numparse=True) if len(escaped) else ""
-                )
+                cells = table.cells.replace({r"\|": r"\\|"}, regex=True)
+                text = cells.to_markdown(index=False, disable_numparse=True) if len(cells) else ""
                 remarks = "".join(f"- {remark}\n" for remark in table.remarks)
                 write_text(f"# {table.title}\n\n{text}\n\n{remarks}", path)
 
