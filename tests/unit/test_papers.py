@@ -127,6 +127,10 @@ def test_a_flaw_is_of_the_rows_that_it_names(mine):
     found = numbers_of(mine, *rows)
     assert [row.flaws for row in found.rows] == [("Summed twice.",), (), (), ()]
     assert found.flaws == ["Summed twice.", "It is made up."]
+    named = flaw.replace("train_loss", "test_error")
+    (mine / "paper.yaml").write_text(text.replace('"It is made up."', named))
+    (row,) = numbers_of(mine, "error,test,1,8.5,,,,,%").rows
+    assert row.flaws == ("Summed twice.",)
 
 
 def test_where_and_when_a_system_ran_makes_no_other_program(mine):
@@ -170,9 +174,13 @@ def test_whole_papers_are_not_reduced():
         ("numbers.csv", "0.25,,nats", "0.25,1,nats", ["line 3", "more than 1 decimals"]),
         ("numbers.csv", "loss,test", "loss,validation", ["line 3", "mine holds no training examples out"]),
         ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
-        ("numbers.csv", "0.9,3", "90,3", ["line 2", "accuracy, 90, is no fraction; write %"]),
+        ("numbers.csv", "0.9,3", "90,3", ["line 2", "accuracy, 90, is no share, 0 to 1"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "step_time,,,,,2,,min", ["line 3", "'min'", "s, ms"]),
-        ("numbers.csv", "loss,test,2,,,0.25,,nats", "error,test,2,,,0.05,,", ["unit '' of an error rate"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "error,test,2,,,0.05,,", ["unit '' of error is neither"]),
+        ("numbers.csv", "0.25,,nats", "0.25,,bits", ["'bits' of a loss; convert it to nats"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "parameters,,,,,1.2,,million", ["'million' of"]),
+        ("numbers.csv", "0.9,3,fraction", "0.9,3,ms", ["line 2", "unit 'ms' of accuracy is neither"]),
+        ("numbers.csv", "accuracy,test", "top5_error,test", ["line 2", "top5: true}`, or"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "Err_rate,,2,,,5.5,,%", ["'err_rate' has no split"]),
         ("numbers.csv", "throughput,,,,100", "throughput,,best,,100", ["line 4", "epoch best is of"]),
         ("paper.yaml", '"It is made up."', "{text: Wrong.}", ["flaws.0", "names no rows; add metric"]),
@@ -182,7 +190,7 @@ def test_whole_papers_are_not_reduced():
         ("numbers.csv", "mine,loss,test", "mine,loss,", ["line 3", "no split; write train, validation"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
         ("numbers.csv", "test,2,", "test,4,", ["line 3", "epoch 4 of 'my laptop'", "beyond the 3 epochs"]),
-        ("numbers.csv", "loss,test,2,", "accuracy,test,3,", ["line 3", "after epoch 3 is also on line 2"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "accuracy,test,3,,,0.25,,", ["also on line 2"]),
         ("numbers.csv", ",,,,200,", ",,,,100,", ["line 5", "throughput of 'my laptop' is also on line 4"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,,loss", ["line 3", "another workload"]),

@@ -138,7 +138,7 @@ def _sentence(reason: str, value: Any, kind: Any) -> str:
     if reason.startswith("Object contains unknown"):
         fields = next(
             choice for choice in options if hasattr(choice, "__struct_fields__")
-        ).__struct_fields__
+        ).__struct_encode_fields__
         return f"{key!r} was unexpected{meant(key, fields)}; known keys are {', '.join(fields)}"
     if reason.startswith("Object missing"):
         return f"{key!r} is missing; add it"

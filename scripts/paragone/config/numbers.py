@@ -77,11 +77,17 @@ class Row(
             raise ValueError(
                 f"spread {self.spread!r} is no standard deviation, as 0.0012, of so many `runs`, 2 or more"
             )
-        if self.is_error and self.unit not in ("fraction", *_PERCENT):
-            raise ValueError(f"unit {self.unit!r} of an error rate is neither % nor fraction")
-        if self.metric.endswith(("accuracy", "_f1")) and not 0 <= self.number <= 1:
+        if self.metric == "parameters" and self.unit not in ("", "count"):
             raise ValueError(
-                f"value of {self.quantity}, {self.value}, is no fraction; write % as the unit of percent"
+                f"unit {self.unit!r} of parameters; write how many, and the unit count"
+            )
+        is_share = self.metric.endswith(("accuracy", "_f1"))
+        if is_share and (self.unit or self.is_error) and self.unit not in ("fraction", *_PERCENT):
+            raise ValueError(f"unit {self.unit!r} of {self.quantity} is neither % nor fraction")
+        if is_share and not 0 <= self.number <= 1:
+            raise ValueError(
+                f"value of {self.quantity}, {self.value}, is no share, 0 to 1, or 0 to 100 of unit %; "
+                "correct value or unit"
             )
         if self.metric.endswith("_time") and self.unit not in _SECONDS:
             raise ValueError(
@@ -237,7 +243,8 @@ class Flaw(Closed, kw_only=True):
 
     def added(self, row: Row) -> Row:
         """The row, with this flaw if it is one of those named."""
-        matches = self.metric in ("", row.metric, row.quantity) and self.system in ("", row.system)
+        names = "", row.metric, row.quantity, f"{row.split}_{row.quantity}"
+        matches = self.metric in names and self.system in ("", row.system)
         if matches and (not self.epochs or row.epoch in self.epochs):
             return replace(row, flaws=(*row.flaws, self.text))
         return row
@@ -392,10 +399,19 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
         )
     measured = {f"{split}_{name}" for split in MEASURED for name in metrics}
     measured |= {*OF_RUNS, *(f"target_{name}" for name in metrics)}
+    if (
+        row.quantity == "loss"
+        and task
+        and task.name != "regression"
+        and row.unit not in ("", "nats")
+    ):
+        raise UserError(
+            f"{where}: unit {row.unit!r} of a loss; convert it to nats, or leave the row out"
+        )
     if row.metric in measured or not (row.workload or row.split):
         return
     metric = row.quantity.lower()
-    if metric in metrics or _ERROR_RATE.fullmatch(metric):
+    if not row.split and (metric in metrics or _ERROR_RATE.fullmatch(metric)):
         raise UserError(f"{where}: metric {metric!r} has no split; write train, validation or test")
     if task and task.name == "classification" and row.metric.endswith("top5_accuracy"):
         raise UserError(

@@ -161,7 +161,8 @@ class Task(Block, frozen=True, kw_only=True):
         `variance`: of numeric targets, the mean squared error of their mean. R² is 1 - loss / variance; of
         several targets per example both are means over the targets.
         """
-        values = {"loss": loss, **dict(zip(self.scores, scores, strict=True))}
+        values: dict[str, float | None] = {"loss": loss}
+        values |= zip(self.scores, scores, strict=True)
         if "r2" in self.kind.metrics:
             values["r2"] = None if loss is None or not variance else 1 - loss / variance
         if "perplexity" in self.kind.metrics:

@@ -42,8 +42,8 @@ def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> list[jax.Array]
         return [2 * _means(((outputs > 0) * labels).astype(outputs.dtype))]
     right = [outputs.argmax(-1) == labels]
     if task.top5:
-        own = jnp.take_along_axis(outputs, jnp.maximum(labels, 0)[..., None], -1)
-        right.append(((outputs <= own).sum(-1) > outputs.shape[-1] - TOP) & (labels >= 0))
+        score = jnp.take_along_axis(outputs, jnp.maximum(labels, 0)[..., None], -1)
+        right.append(((outputs <= score).sum(-1) > outputs.shape[-1] - TOP) & (labels >= 0))
     return [_means(values.astype(outputs.dtype)) for values in right]
 
 

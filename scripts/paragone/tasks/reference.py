@@ -66,9 +66,9 @@ def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> list[np.ndar
         return [2 * ((outputs > 0) * targets).mean(1)]
     values = [np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets]
     if task.top5:
-        own = np.take_along_axis(outputs, np.maximum(targets, 0)[..., None], -1)
+        score = np.take_along_axis(outputs, np.maximum(targets, 0)[..., None], -1)
         # Not `>`, which is false for an output that is no number.
-        larger = outputs.shape[-1] - (outputs <= own).sum(-1)
+        larger = outputs.shape[-1] - (outputs <= score).sum(-1)
         values.append((larger < TOP) & (targets >= 0))
     return [right.reshape(len(outputs), -1).mean(1) for right in values]
 

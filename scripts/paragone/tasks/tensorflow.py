@@ -47,9 +47,9 @@ def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]
     right = [tf.argmax(outputs, -1, labels.dtype) == labels]
     if task.top5:
         places = tf.maximum(labels, 0)[..., None]
-        own = tf.gather(outputs, places, batch_dims=outputs.shape.rank - 1)
-        others = outputs.shape[-1] - TOP
-        within = tf.math.count_nonzero(outputs <= own, -1) > others
+        score = tf.gather(outputs, places, batch_dims=outputs.shape.rank - 1)
+        rest = outputs.shape[-1] - TOP
+        within = tf.math.count_nonzero(outputs <= score, -1) > rest
         right.append(within & (labels >= 0))
     return [_means(tf.cast(values, outputs.dtype)) for values in right]
 

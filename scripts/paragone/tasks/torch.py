@@ -59,8 +59,8 @@ def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> list[tor
         return [2 * ((outputs > 0) * targets).mean(1)]
     right = [outputs.argmax(-1) == targets]
     if task.top5:
-        own = outputs.gather(-1, targets.clamp(min=0)[..., None])
-        right.append(((outputs <= own).sum(-1) > outputs.shape[-1] - TOP) & (targets >= 0))
+        score = outputs.gather(-1, targets.clamp(min=0)[..., None])
+        right.append(((outputs <= score).sum(-1) > outputs.shape[-1] - TOP) & (targets >= 0))
     if targets.ndim == 1:
         return right
     return [values.to(outputs.dtype).flatten(1).mean(1) for values in right]

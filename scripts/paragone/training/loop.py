@@ -338,8 +338,8 @@ def _epochs(
             evaluations.append(engine.evaluate(drawing.over(of_split), number))
         evaluate_seconds = ledger.switch("other")
         scores: dict[str, Any] = {}
-        for split, of_split in zip(("train", *splits), (training, *evaluations), strict=True):
-            for name, score in zip(names, of_split.scores, strict=True):
+        for split, metrics in zip(("train", *splits), (training, *evaluations), strict=True):
+            for name, score in zip(names, metrics.scores, strict=True):
                 scores[f"{split}_{name}"] = _finite(score)
         for split, drawing, evaluation in zip(splits, tested, evaluations, strict=True):
             scores |= {
