@@ -15,14 +15,11 @@ def main(arguments: list[str] | None = None) -> None:
     What the tables say is printed in one line.
     """
     job: Drawing = read_job(Drawing, arguments)
-    for kind, exhibits, write in (
-        ("figures", job.figures, figures.write),
-        ("tables", job.tables, tables.write),
-    ):
+    for kind, room in (("figures", figures), ("tables", tables)):
         folder = job.results / kind / job.section
-        for name, reads in exhibits.items():
+        for name, reads in getattr(job, kind).items():
             try:
-                write(name, job.reading(reads), folder)
+                room.write(name, job.reading(reads), folder)
             except UserError as error:
                 raise UserError(f"{name} of {job.section}: {error}") from None
     folder = job.results / "tables" / job.section

@@ -157,11 +157,8 @@ def hold(job: Contests, before: list[Contest], begun: int = 0) -> Contest:
 
 def without_memory(contest: Contest) -> set[int]:
     """Return the places of the variants that ran out of memory."""
-    return {
-        place
-        for place, contestant in enumerate(contest.contestants)
-        if contestant.status == "out_of_memory"
-    }
+    statuses = [contestant.status for contestant in contest.contestants]
+    return {place for place, status in enumerate(statuses) if status == "out_of_memory"}
 
 
 def attempt(job: Contests, number: int, calm: Calm, *, together: bool) -> Contest:

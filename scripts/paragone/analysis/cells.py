@@ -60,18 +60,15 @@ class Counterpart:
         shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
         return published is None or bool(shortest > published)
 
-    def differences(self, row: Row, *, any_length: bool = False) -> list[Reason]:
-        """Return how the data and the protocol of the runs differ from the published ones.
-
-        `any_length`: ignore the length of the epochs.
-        """
+    def differences(self, row: Row, *, by_length: bool) -> list[Reason]:
+        """Return how data, protocol and, if `by_length`, length of the epochs differ from the published ones."""
         reasons: list[Reason] = [("synthetic",)] if grouping.holds_synthetic(self.runs) else []
         published = self.protocol.batch_of(row)
         if published is not None:
             batches = sorted(set(self.runs["global_batch"]) - {published})
             reasons += [("global_batch", batch, published) for batch in batches]
         reasons += [("precision", name) for name in sorted({*self.runs["precision"]} - {"float32"})]
-        if not any_length:
+        if by_length:
             reasons += self._other_length()
         shape = self.runs["input_shape"].iloc[0]
         if self.protocol.input_shape not in ("", shape):
@@ -150,7 +147,7 @@ class Quantity:
 
     `measure`: returns values by seed. `hardware`: the kind of reason to give where the metric depends on the
     machine as much as on the method, else empty. `exact`: the published batch and replicas are required.
-    `unit`: that of the values. `any_length`: the length of the epochs does not matter.
+    `unit`: that of the values. `by_length`: the length of the epochs matters.
     """
 
     measure: Callable[[Counterpart, Row], pd.Series]
@@ -159,7 +156,7 @@ class Quantity:
     digits: int = 4
     unit: str = ""
     needs_epoch: bool = False
-    any_length: bool = False
+    by_length: bool = False
 
     def values(self, cell: Counterpart, row: Row) -> pd.Series:
         """Return the measured values by seed. Raise `Missing` if the runs end before the row's epoch."""
@@ -176,7 +173,7 @@ class Quantity:
 
     def obstacles(self, cell: Counterpart, row: Row) -> list[Reason]:
         """Return why the value cannot be compared with the published one; empty if it can."""
-        reasons = cell.differences(row, any_length=self.any_length)
+        reasons = cell.differences(row, by_length=self.by_length)
         if cell.reached < (row.epoch or 0):
             reasons.insert(0, ("epochs", cell.reached, row.epoch))
         return reasons + ([(self.hardware,)] if self.hardware else [])
@@ -189,6 +186,10 @@ def _of_run(column: str) -> Callable[[Counterpart, Row], pd.Series]:
 def _step_time(cell: Counterpart, row: Row) -> pd.Series:
     rows = cell.at(row)
     return 1000 * rows["train_seconds"] / rows["steps"].astype("float64")
+
+
+def _outcome(cell: Counterpart, row: Row) -> pd.Series:
+    return cell.outcome(row, row.metric)
 
 
 def _training_time(cell: Counterpart, row: Row) -> pd.Series:
@@ -225,19 +226,13 @@ def _epoch_time(cell: Counterpart, row: Row) -> pd.Series:
 
 
 QUANTITIES = {
-    "training_time": Quantity(_training_time, "hardware_training_time", digits=1, unit="s"),
-    "step_time": Quantity(
-        _step_time, "hardware_training", digits=1, unit="ms", needs_epoch=True, any_length=True
+    "training_time": Quantity(
+        _training_time, "hardware_training_time", digits=1, unit="s", by_length=True
     ),
-    "epoch_time": Quantity(
-        _epoch_time, "hardware_training", exact=True, digits=1, unit="s", any_length=True
-    ),
-    "throughput": Quantity(
-        _steady, "hardware", exact=True, digits=1, unit="examples/s", any_length=True
-    ),
-    "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
-    **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
-    **dict.fromkeys(
-        OUTCOMES, Quantity(lambda cell, row: cell.outcome(row, row.metric), needs_epoch=True)
-    ),
+    "step_time": Quantity(_step_time, "hardware_training", digits=1, unit="ms", needs_epoch=True),
+    "epoch_time": Quantity(_epoch_time, "hardware_training", exact=True, digits=1, unit="s"),
+    "throughput": Quantity(_steady, "hardware", exact=True, digits=1, unit="examples/s"),
+    "parameters": Quantity(_of_run("parameters"), digits=0),
+    **{f"target_{name}": Quantity(_of_run("target_value")) for name in METRICS},
+    **dict.fromkeys(OUTCOMES, Quantity(_outcome, needs_epoch=True, by_length=True)),
 }

@@ -28,8 +28,7 @@ def of_metrics(prefix: str = "") -> str:
 
 RUN_COLUMNS = typed(
     (TEXT, "run experiment workload dataset model model_settings task quality"),
-    (TEXT, "precision tuning"),
-    (TEXT, "backend device"),
+    (TEXT, "precision tuning backend device"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations mixed"),
@@ -40,9 +39,7 @@ RUN_COLUMNS = typed(
         for level in ("majority", "guessing_loss", "variance")
     ),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
-    (REAL, of_metrics("final_")),
-    (REAL, "final_test_quality"),
-    (REAL, "steady_examples_per_second"),
+    (REAL, f"{of_metrics('final_')} final_test_quality steady_examples_per_second"),
     (TEXT, "steady_source"),
     (REAL, "joules_per_example"),
     (COUNT, "train_flop_per_example"),

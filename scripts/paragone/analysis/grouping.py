@@ -20,7 +20,7 @@ _USUAL = {"precision": "float32", "tuning": AS_INSTALLED}
 RUN, CONTEST = "run", "contest"  # what has one speed
 BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
 SETTING = ["data_source", "data_edition", "machine"]
-_STATUSES = {
+STATUSES = {  # as texts, as far as they are others
     "diverged": "diverged",
     "out_of_memory": "out of memory",
     "crashed": "crashed",
@@ -215,14 +215,9 @@ def _detail(key: str, run: pd.Series) -> str:
             return f"on {run['machine_name']}"
 
 
-def words_of(status: str) -> str:
-    """A status as text."""
-    return _STATUSES.get(status, status)
-
-
 def _ended(status: str, parity: str) -> str | None:
     """Return why a run has no value at all; None if it was completed."""
-    return _FAILED if (status, parity) == ("invalid", "failed") else _STATUSES.get(status)
+    return _FAILED if (status, parity) == ("invalid", "failed") else STATUSES.get(status)
 
 
 def holds_synthetic(runs: pd.DataFrame) -> bool:
@@ -250,7 +245,7 @@ def not_timed(series: Series) -> list[str]:
         speeds=("examples_per_second", "count"),
     )
     reasons = Counter(
-        _STATUSES.get(row.status)
+        STATUSES.get(row.status)
         or _NO_SPEED.get(row.parity, "the machine was busy" if row.busy else "no quiet window")
         for row in contests[contests["speeds"] == 0].itertuples()
     )

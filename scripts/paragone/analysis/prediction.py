@@ -323,10 +323,8 @@ class Spread:
 
     def fits(self, epochs: pd.DataFrame) -> bool:
         """Return whether these epochs have the spread's protocol: its global batch and steps."""
-        return all(
-            set(epochs[name].astype(int)) == set(self.rows[name])
-            for name in ("global_batch", "steps")
-        )
+        keys = "global_batch", "steps"
+        return all({*epochs[key].astype(int)} == {*self.rows[key]} for key in keys)
 
     def values(self, metric: str, epoch: int, best: bool = False) -> pd.Series:
         """Return one outcome, by seed, or the `best` until then; empty where the runs ended before the epoch,

@@ -82,11 +82,9 @@ def tables(
     runs.loc[runs["status"] != "completed", columns.STEADY_COLUMNS] = pd.NA
     runs.loc[runs["steady_examples_per_second"].isna(), "steady_source"] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), columns.EPOCH_SPEED_COLUMNS] = pd.NA
+    epochs = epochs.sort_values(["run", "epoch"], ignore_index=True)
     order = ["workload", "backend", *SIZE, "seed", "run"]
-    return (
-        runs.sort_values(order, ignore_index=True),
-        epochs.sort_values(["run", "epoch"], ignore_index=True),
-    )
+    return runs.sort_values(order, ignore_index=True), epochs
 
 
 def merge(parts: list[pd.DataFrame]) -> pd.DataFrame:

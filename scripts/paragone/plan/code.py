@@ -18,10 +18,9 @@ _SPECIFICATION = (
     "base tasks config/run_spec.py config/schedules.py config/engines.py config/decode.py"
 )
 _TRAINING = (
-    f"{_SPECIFICATION} data/__init__.py data/batches.py data/random_streams.py "
-    "models "
-    "machine engines parity workers training records/run_record.py "
-    "records/run_metrics.py records/measurements.py ../launch.py ../train.py ../probe.py"
+    f"{_SPECIFICATION} data/__init__.py data/batches.py data/random_streams.py models machine engines "
+    "parity workers training records/run_record.py records/run_metrics.py records/measurements.py "
+    "../launch.py ../train.py ../probe.py"
 )
 _ANALYSIS = "base tasks config records analysis ../collect.py"
 # Rooms of scripts/paragone/ and files in them, by group.
@@ -80,10 +79,8 @@ def loaded_names(*specs: Spec) -> set[str]:
 
 @cache
 def _of_group(group: str) -> str:
-    places = [plugins.LIBRARY / name for name in GROUPS[group].split()]
-    files = [
-        file for place in places for file in ([place] if place.suffix else place.rglob("*.py"))
-    ]
+    paths = [plugins.LIBRARY / name for name in GROUPS[group].split()]
+    files = [file for path in paths for file in ([path] if path.suffix else path.rglob("*.py"))]
     return _digest([_line(file, PROJECT / "scripts") for file in sorted({*files})])
 
 

@@ -65,13 +65,11 @@ class Plan:
             for name, specs in self.experiments.items()
             for question in timed_in_turn(self.config, name, specs)
         }
+        timed = self.timed.values()
+        cells = {name: {*map(cell, specs)} for name, specs in self.experiments.items()}
         self.questions_of = {
-            name: [
-                question
-                for question in self.timed.values()
-                if {*map(cell, question.variants)} & {*map(cell, specs)}
-            ]
-            for name, specs in self.experiments.items()
+            name: [question for question in timed if {*map(cell, question.variants)} & cells[name]]
+            for name in self.experiments
         }
         self.products = products(self.config)
         tables = {
@@ -273,11 +271,8 @@ class Plan:
         """The records of the contests of some experiments, or of all, each once; from records alone, those
         that are there, and all of bundles, which are unpacked later. With `again`, a question that an earlier
         call left undecided for want of time is taken up."""
-        questions = (
-            question.name
-            for name in experiments or self.experiments
-            for question in self.questions_of[name]
-        )
+        asking = experiments or self.experiments
+        questions = (question.name for name in asking for question in self.questions_of[name])
         folder = Path(self.config.pathvars.results, "contests")
         take_up = again and not self.from_records
         return [
@@ -394,7 +389,7 @@ class Plan:
     def drawing(self, section: str, exhibits: Exhibits) -> dict[str, Any]:
         """What is drawn and tabulated of a section: the job of `draw.py`, see `reporting.inputs.Drawing`."""
         block = self.sections[section]
-        settings = {key for _, _, exhibit in exhibits for key in exhibit.settings}
+        keys = sorted({key for _, _, exhibit in exhibits for key in exhibit.settings})
         return {
             "section": section,
             "title": block.title,
@@ -402,10 +397,7 @@ class Plan:
                 kind: {name: exhibit.reads for of, name, exhibit in exhibits if of == kind}
                 for kind in self.exhibits
             },
-            "settings": {
-                key: getattr(block, key, getattr(self.config, key, None))
-                for key in sorted(settings)
-            },
+            "settings": {key: getattr(block, key, getattr(self.config, key, None)) for key in keys},
             "published": block.published,
             "margins": self.config.margins,
             **self.shown_as(),
@@ -437,10 +429,8 @@ class Plan:
     def captions(self) -> list[str]:
         """The captions of page and paper, their own first."""
         names = [self.caption(kind, name) for kind, rows in self.exhibits.items() for name in rows]
-        return [
-            self.path(Path("rules") / name)
-            for name in ("report/page.rst", "report/method.rst", *names)
-        ]
+        of_both = "report/page.rst", "report/method.rst"
+        return [self.path(Path("rules") / name) for name in (*of_both, *names)]
 
     def page(self) -> dict[str, Any]:
         """What the config says of page and paper, by the keys of their job."""

@@ -37,10 +37,8 @@ def time_to_target(record: RunRecord) -> tuple[float, float] | None:
     """
     if (target := record.spec.workload.target) is None:
         return None
-    hits = [
-        target.reached_by(outcomes(record, epoch)[f"test_{target.metric}"])
-        for epoch in record.epochs
-    ]
+    values = (outcomes(record, epoch)[f"test_{target.metric}"] for epoch in record.epochs)
+    hits = [*map(target.reached_by, values)]
     times = [0.0, *elapsed(record)]
     for at in range(len(hits) - target.patience + 1):
         if all(hits[at : at + target.patience]):

@@ -27,12 +27,8 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 # there. unsupported: the framework has no kernel for an operation as the run asks for it. failed: a worker of
 # a contest ended without a result, was killed from outside, or did not answer in time. refused: the backend
 # failed the parity gate, so nothing was started.
-Status = Annotated[
-    str,
-    Meta(
-        pattern="^(completed|diverged|out_of_memory|crashed|unavailable|unsupported|failed|refused)$"
-    ),
-]
+_ENDS = "completed|diverged|out_of_memory|crashed|unavailable|unsupported|failed|refused"
+Status = Annotated[str, Meta(pattern=f"^({_ENDS})$")]
 
 
 class DataRead(Part, frozen=True, kw_only=True):

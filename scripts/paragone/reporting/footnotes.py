@@ -142,7 +142,7 @@ def violations(runs: pd.DataFrame) -> list[str]:
 
 def facts(runs: pd.DataFrame, preset: str) -> dict[str, str]:
     """Return what is true of all runs, as text by name; `preset` is what the config was overlaid with."""
-    states = Counter(runs["status"].map(grouping.words_of))
+    states = Counter(runs["status"].replace(grouping.STATUSES))
     rows = {
         "Machine": "; ".join(dict.fromkeys(runs["machine"].dropna())) or "none",
         "Data": data(runs),

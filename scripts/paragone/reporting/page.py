@@ -310,9 +310,10 @@ def _drawing(figure: Figure, place: str, palette: dict[str, str]) -> Markup:
 
 def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     # A search finds backends by the labels that figures and answers have.
-    shown = table.assign(backend=table["backend"].replace(labels), batch=sentences.batches(table))
+    shown = table.replace({"backend": labels, "status": grouping.STATUSES})
+    shown["batch"] = sentences.batches(table)
     return [
-        {"run": row["run"], "status": grouping.words_of(row["status"])}
+        {"run": row["run"], "status": row["status"]}
         | {
             heading: "" if pd.isna(row[column]) else form.format(row[column])
             for heading, column, form in _INDEX
@@ -343,7 +344,7 @@ def read_run(results: Path, run: str) -> dict[str, Any]:
     specification = msgspec.to_builtins(measured.spec)
     return {
         "record": measured,
-        "state": grouping.words_of(measured.status),
+        "state": grouping.STATUSES.get(measured.status, measured.status),
         "timeline": [
             {"name": name, "seconds": seconds, "share": seconds / whole}
             for name, seconds in parts.items()

@@ -80,11 +80,7 @@ _SETTINGS = {
     "svg.hashsalt": "paragone",
 }
 # Without dates the same input gives the same bytes. PNG carries no date.
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-    ".png": {},
-}
+_METADATA: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
 # Set on import, because artists take their defaults when they are made; a matplotlibrc of the user counts for

@@ -75,8 +75,5 @@ def _remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     if shares_cores(runs):
         texts.append(SHARED)
     gone = points[points["words"].astype(bool)]
-    texts += [
-        f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
-        for _, row in gone.iterrows()
-    ]
+    texts += [f"{row.series}, {row.replicas} replica(s): {row.words}." for row in gone.itertuples()]
     return [*texts, footnotes.repeats(points["n"], inputs.series)]
