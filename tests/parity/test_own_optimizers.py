@@ -35,7 +35,10 @@ SAME = {
 OWN = {
     "torch": [{"name": "torch.optim.Adadelta", "rho": 0.8}, {"name": "torch.optim.Rprop"}],
     "torch-fsdp": [{"name": "torch.optim.Adadelta", "rho": 0.8}],
-    "torch-xla": [{"name": "torch.optim.NAdam", "betas": [0.8, 0.9]}],
+    "torch-xla": [
+        {"name": "torch.optim.NAdam", "betas": [0.8, 0.9]},
+        {"name": "torch.optim.Adadelta"},
+    ],
     "tensorflow-mirrored": [
         {"name": "keras.optimizers.SGD", "momentum": 0.9},
         {"name": "keras.optimizers.Adafactor", "clip_threshold": 2.0},

@@ -38,8 +38,10 @@ def create_optimizer(
     options, fused = spec.workload.optimizer, bool(spec.tuned("fused_optimizer"))
     if spec.workload.optimizer_framework:
         learned = [weight for weight in model.parameters() if weight.requires_grad]
-        # A lazy device must hold the step count, or it would compile every step anew.
-        offered = {"capturable": device.type == "xla", "fused": fused or None}
+        # A lazy device must hold the step count, or it would compile every step anew. Adadelta never reads
+        # it, and refuses to hold it there.
+        is_held = device.type == "xla" and options["name"] != "torch.optim.Adadelta"
+        offered = {"capturable": is_held, "fused": fused or None}
         return framework_optimizer(spec, learned, **offered)
     optimizer = _of_torch(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
