@@ -61,7 +61,7 @@ class Counterpart:
         return published is None or bool(shortest > published)
 
     def differences(self, row: Row, *, by_length: bool) -> list[Reason]:
-        """Return how data, protocol and, if `by_length`, length of the epochs differ from the published ones."""
+        """Return how data, protocol and, if `by_length`, length of epochs differ from what was published."""
         reasons: list[Reason] = [("synthetic",)] if grouping.holds_synthetic(self.runs) else []
         published = self.protocol.batch_of(row)
         if published is not None:
