@@ -39,6 +39,7 @@ REFERENCE = Observation(
     gradients=arrays("0.dense.kernel", "0.dense.bias"),
     initial=INITIAL,
     weights=trained(INITIAL, UPDATES),
+    counted=True,
     dropout={
         "looped": np.array([2.0, 2.1]),
         "losses": np.array([2.0, 2.1, 2.2]),

@@ -69,7 +69,7 @@ class Lock:
 
 
 @contextmanager
-def locked(path: Path, reason: str = "") -> Iterator[None]:
+def locked(path: Path, reason: str) -> Iterator[None]:
     """Hold the lock of a file that users may share, and wait for it where another process has it.
 
     reason: what the holder does, for a note on stderr where this process has to wait.
@@ -77,8 +77,7 @@ def locked(path: Path, reason: str = "") -> Iterator[None]:
     try:
         lock = Lock(path, shared=True)
     except Held as holder:
-        if reason:
-            print(f"waiting: {holder} {reason}", file=sys.stderr)
+        print(f"waiting: {holder} {reason}", file=sys.stderr)
         lock = Lock(path, wait=True, shared=True)
     try:
         yield

@@ -65,7 +65,9 @@ def use(names: list[str], *, drawing: bool = False) -> None:
     paths = dict.fromkeys(str(Path(name).resolve()) for name in used)
     os.environ[VARIABLE] = os.pathsep.join(paths)
     for folder in folders():
-        files = [file for package in PACKAGES for file in _modules(folder / package)]
+        files = [
+            file for package in PACKAGES for file in sorted((folder / package).glob("[!.]*.py"))
+        ]
         if not files:
             places = ", ".join(f"{package}/" for package in PACKAGES)
             raise UserError(
@@ -73,18 +75,10 @@ def use(names: list[str], *, drawing: bool = False) -> None:
             )
         for file in files:
             _check(file, file.relative_to(folder).as_posix())
-    _check_environments()
-
-
-def _modules(package: Path) -> list[Path]:
-    return sorted(file for file in package.glob("*.py") if not file.name.startswith("."))
-
-
-def _check_environments() -> None:
-    """Raise `UserError` for two environments of one name: one would be used in the place of the other."""
     environments: dict[str, Path] = {}
     for folder in (LIBRARY.parents[1], *folders()):
         for file in sorted((folder / "envs").glob("*.yaml")):
+            # Otherwise one would be used in the place of the other.
             if (other := environments.setdefault(file.name, file)) != file:
                 raise UserError(f"plugins: {file} has the name of {other}; rename it")
 

@@ -6,6 +6,7 @@ rules/common.smk.
 
 import sys
 from collections.abc import Sequence
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -43,7 +44,8 @@ class Block(Part, frozen=True, omit_defaults=True):
 def typed(kind: type[Kind], data: Any) -> Kind:
     """JSON data, or another object, as a valid `kind`; `ValueError` names the key that is wrong."""
     try:
-        return msgspec.convert(msgspec.to_builtins(data, enc_hook=_number), kind)
+        # Frameworks return NumPy's scalars.
+        return msgspec.convert(msgspec.to_builtins(data, enc_hook=methodcaller("item")), kind)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None
 
@@ -60,13 +62,6 @@ def sealed(value: Kind) -> Kind:
     valid: Any = typed(type(value), value)
     valid.digest = digest_of_others(valid)
     return valid
-
-
-def _number(value: Any) -> Any:
-    """The number in a NumPy scalar, which frameworks return; `TypeError` for anything else."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def read(kind: type[Kind], path: Path, what: str) -> Kind:

@@ -1,6 +1,6 @@
 """The keys of data sets, by form. docs/configuration.md is made from them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -179,32 +179,35 @@ class Arrays(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("has two of targets, indicators and ignored; leave one of them out")
 
 
-def _check_place(block: Any) -> None:
-    if bool(block.path) == bool(block.editions):
-        raise ValueError("has path and editions, or neither; write one of them")
+class PublishedOrOwn(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
+    """Files that are published, or the user's
 
-
-class Idx(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
-    """Files of idx, as those of MNIST, Fashion-MNIST, EMNIST and KMNIST, packed by gzip or not
-
-    path: folder of the files, relative to the working directory; or one for train, one for test;
-        this or editions
     address: where the files of the edition `official` are published
     editions: edition -> file -> SHA-256; the first edition that is found is used
-    inputs: name of the file of images; or one for train, one for test; if absent, those with
-        `images` and with `train`, `t10k` or `test` in their names
-    labels: name of the file of labels; or one for train, one for test; if absent, likewise
     """
 
     path: Place = ABSENT
     address: Address = ABSENT
     editions: Editions = ABSENT
-    inputs: Text | OfSplit = ABSENT
-    labels: Text | OfSplit = ABSENT
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_place(self)
+        if bool(self.path) == bool(self.editions):
+            raise ValueError("has path and editions, or neither; write one of them")
+
+
+class Idx(PublishedOrOwn, kw_only=True):
+    """Files of idx, as those of MNIST, Fashion-MNIST, EMNIST and KMNIST, packed by gzip or not
+
+    path: folder of the files, relative to the working directory; or one for train, one for test;
+        this or editions
+    inputs: name of the file of images; or one for train, one for test; if absent, those with
+        `images` and with `train`, `t10k` or `test` in their names
+    labels: name of the file of labels; or one for train, one for test; if absent, likewise
+    """
+
+    inputs: Text | OfSplit = ABSENT
+    labels: Text | OfSplit = ABSENT
 
 
 class TableFile(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
@@ -256,13 +259,11 @@ class TableFile(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
             ) from None
 
 
-class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
+class Stream(PublishedOrOwn, kw_only=True):
     """A text, or tokens, as one stream, of which the end is held out; examples are windows of it
 
     held_out: fraction at its end, held out for testing
     path: the file, relative to the working directory; this or editions
-    address: where the files of the edition `official` are published
-    editions: edition -> file -> SHA-256; the first edition that is found is used
     mirror: its folder in a mirror; the data set's name if absent
     unit: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits
         each, or with the header of llm.c
@@ -271,15 +272,9 @@ class Stream(DatasetBlock, forbid_unknown_fields=True, kw_only=True):
 
     held_out: Annotated[float, Meta(gt=0, lt=1)]
     path: Text = ABSENT
-    address: Address = ABSENT
-    editions: Editions = ABSENT
     mirror: Word = ABSENT
     unit: Literal["characters", "bytes", "words", "tokens"] = "characters"
     length: Annotated[int, Meta(ge=1)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_place(self)
 
 
 # The keys of the project's forms; a plugin's may have any.

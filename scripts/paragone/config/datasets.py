@@ -77,14 +77,13 @@ def state_of_files(block: dict[str, Any]) -> str:
 # What systems and programs leave in folders, and nobody means as data.
 _LEFT_BEHIND = {"__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information"}
 _LEFT_BEHIND |= {"lost+found", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
-# Ends the name of a file in which Windows says where another one comes from.
-_ZONE = "zone.identifier"
 
 
 def left_behind(name: str) -> bool:
     """Return whether a file or folder of this name is hidden, or was left by a system, and is no data."""
     lower = name.lower()
-    return name.startswith(".") or lower in _LEFT_BEHIND or lower.endswith(_ZONE)
+    # The last is of a file in which Windows says where another one comes from.
+    return name.startswith(".") or lower in _LEFT_BEHIND or lower.endswith("zone.identifier")
 
 
 def files_below(folder: Path, above: tuple[tuple[int, int], ...] = ()) -> Iterator[Path]:
@@ -137,9 +136,8 @@ def _measured(path: Path) -> dict[str, Any]:
         return {"bytes": path.stat().st_size, "sha256": sha256(path)}
     # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
     digest, size = hashlib.sha256(), 0
-    for name, file in sorted(
-        (file.relative_to(path).as_posix(), file) for file in files_below(path)
-    ):
+    files = ((file.relative_to(path).as_posix(), file) for file in files_below(path))
+    for name, file in sorted(files):
         size += file.stat().st_size
         digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))
     return {"bytes": size, "sha256": digest.hexdigest()}

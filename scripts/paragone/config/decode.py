@@ -29,7 +29,6 @@ _PATHS = (
     *("datasets.*.path", "datasets.*.path.*", "workloads.*.start.file"),
     "backends.*.environment",
 )
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 def content_of(file: Path, value: Any, kind: Any) -> Any:
@@ -66,7 +65,7 @@ def with_expanded_paths(value: Any, path: str = "") -> Any:
 
 
 def _expanded(text: str, path: str) -> str:
-    names = [*filter(None, (name for pair in _VARIABLE.findall(text) for name in pair))]
+    names = [name.strip("{}") for name in re.findall(r"\$(\w+|\{\w+\})", text)]
     unset = [name for name in names if not os.environ.get(name)]
     expanded = text if unset else os.path.expandvars(os.path.expanduser(text))
     if (unset or expanded.startswith("~")) and not os.path.lexists(text):

@@ -21,11 +21,11 @@ from paragone.tasks import KINDS, TaskName
 
 # How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
 # or any number of processes that divides the replicas evenly.
-ONE_WORKER, ONE_REPLICA_EACH, SEVERAL_WORKERS = "one worker", "one replica each", "several workers"
+ONE_WORKER, ONE_REPLICA_EACH = "one worker", "one replica each"
 Spread = Literal["one worker", "one replica each", "several workers"]
 # What batch norm normalizes together, and the running statistics that evaluate: the global batch; each
 # replica's part, and the mean over replicas; each replica's part, and the statistics of the first replica.
-WHOLE, MEAN, FIRST = "whole", "mean", "first"
+WHOLE = "whole"
 BatchNorm = Literal["whole", "mean", "first"]
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")

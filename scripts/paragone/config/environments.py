@@ -104,10 +104,8 @@ def check(block: BackendBlock, where: str) -> None:
     if is_path(name) and not Path(name).exists():
         fault = f"there is no file or folder {name}; correct the path"
     elif is_path(name) and Path(name).is_dir() and versions:
-        key, fault = (
-            "versions",
-            f"{name} is a folder, which is used as it is; leave one of them out",
-        )
+        key = "versions"
+        fault = f"{name} is a folder, which is used as it is; leave one of them out"
     elif is_path(name) and Path(name).is_dir() and not Path(name, "bin/python").exists():
         fault = f"{name} has no bin/python; name a virtual environment, or a file of requirements"
     elif not is_path(name) and not file_of(name).is_file():

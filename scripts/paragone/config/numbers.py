@@ -120,10 +120,8 @@ class Row(
         """
         if self.bound != ABOUT:
             return 0.5 * 10.0 ** -(self.decimals + self._places)
-        zeros = (
-            len(self.value) - len(self.value.rstrip("0")) if self.quantity == "parameters" else 0
-        )
-        return 10.0 ** (zeros - self.decimals - self._places)
+        digits = self.value.rstrip("0") if self.quantity == "parameters" else self.value
+        return 10.0 ** (len(self.value) - len(digits) - self.decimals - self._places)
 
     @property
     def number(self) -> float:

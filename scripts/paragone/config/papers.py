@@ -6,7 +6,6 @@ before what the paper says. Standard library and msgspec: the Snakefile imports 
 """
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +79,15 @@ def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[
     read_all = [
         [read_paper(Path(os.path.relpath(folder))) for folder in some] for some in (chosen, unnamed)
     ]
-    _check_names([paper for some in read_all for paper in some])
+    places: dict[tuple[str, str], Path] = {}
+    for paper in (*read_all[0], *read_all[1]):
+        names = [(kind, name) for kind in KINDS[:-1] for name in paper.blocks[kind]]
+        for kind, name in [*names, *(("numbers", name) for name in paper.published)]:
+            # Of two of one name one would be used in the place of the other.
+            if (other := places.setdefault((kind, name), paper.folder)) != paper.folder:
+                raise UserError(
+                    f"{paper.folder / FILE}: {kind}.{name}: {other / FILE} has this name; rename it"
+                )
     return read_all[0], read_all[1]
 
 
@@ -93,18 +100,15 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
     decoded(config, dict[str, Any])
     config.update(with_expanded_paths(config))
     chosen, unnamed = papers_of(config, project)
+    papers = [*chosen, *unnamed]
     plugins = decoded(config.setdefault("plugins", []), list[Text], "plugins")
     decoded(config.get("reduced"), Reduced | None, "reduced")
-    for paper in (*chosen, *unnamed):
+    for paper in papers:
         paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]
         config["plugins"] = plugins = [*dict.fromkeys([*plugins, *paths])]
     for key in KINDS:
         decoded(config.setdefault(key, {}), dict[str, Any], key)
-        published = {
-            name: block
-            for paper in (*chosen, *unnamed)
-            for name, block in paper.blocks[key].items()
-        }
+        published = {name: block for paper in papers for name, block in paper.blocks[key].items()}
         less = (config.get("reduced") or {}).get(key, {})
         if unknown := [name for name in less if name not in published]:
             raise UserError(
@@ -119,7 +123,7 @@ def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
         for name in dict.fromkeys(names):
             block = merged(published[name], less.get(name, {}))
             config[key][name] = merged(block, config[key].get(name, {}))
-    return [*chosen, *unnamed]
+    return papers
 
 
 def read_paper(folder: Path) -> Paper:
@@ -158,15 +162,3 @@ def _beside(folder: Path, path: Any) -> Any:
     if isinstance(path, dict):
         return {split: _beside(folder, place) for split, place in path.items()}
     return os.path.relpath(folder / path)
-
-
-def _check_names(papers: Iterable[Paper]) -> None:
-    """Raise `UserError` for a name that two papers have: one would be used in the place of the other."""
-    folders: dict[tuple[str, str], Path] = {}
-    for paper in papers:
-        names = [(kind, name) for kind in KINDS[:-1] for name in paper.blocks[kind]]
-        for kind, name in [*names, *(("numbers", name) for name in paper.published)]:
-            if (other := folders.setdefault((kind, name), paper.folder)) != paper.folder:
-                raise UserError(
-                    f"{paper.folder / FILE}: {kind}.{name}: {other / FILE} has this name; rename it"
-                )

@@ -119,17 +119,14 @@ def evaluation_batches(
     example counts once. weights: (local batch,) float32.
     """
     rows, size = evaluated_rows(dataset, spec, split, epoch), spec.evaluation_batch
-    of_test = split == "test"
+    of_test, resident = split == "test", spec.backend.feed == RESIDENT
     stored = dataset.test_inputs if of_test else dataset.train_inputs
     labels = dataset.test_labels if of_test else dataset.train_labels
     for start in range(0, len(rows), size):
         index = np.arange(start, start + size)
         chosen = shard.of(rows[np.where(index < len(rows), index, start)])
         weights = shard.of((index < len(rows)).astype(np.float32))
-        if spec.backend.feed == RESIDENT:
-            inputs = chosen + of_test * len(dataset.train_labels)
-        else:
-            inputs = stored[chosen]
+        inputs = chosen + of_test * len(dataset.train_labels) if resident else stored[chosen]
         yield inputs, labels[chosen], weights
 
 
@@ -146,10 +143,8 @@ def noise_batches(
 
     Labels are arbitrary. size: of the training batch, the global batch if None.
     """
-    size = size or spec.global_batch
-    training = _noise(dataset, spec, shard, size, train_dtype(dataset, spec))
-    tested = dataset.test_inputs.dtype
-    evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, tested)
+    training = _noise(dataset, spec, shard, size or spec.global_batch, train_dtype(dataset, spec))
+    evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, dataset.test_inputs.dtype)
     return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))
 
 

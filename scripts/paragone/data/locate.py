@@ -180,7 +180,16 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
         return _synthetic(dataset, block, "data.source is synthetic")
     if block["form"] == datasets.TFDS or "editions" in block:
         return _published(dataset, block, settings)
-    return _of_user(dataset, block)
+    if "path" not in block:
+        return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
+    files = local_files(block["path"])
+    if not files:
+        raise UserError(
+            f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
+            "to synthetic"
+        )
+    edition = store.digest(checksums(files))[:12]  # other content is another edition
+    return _source(dataset, block, edition, "path of the config", files)
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
@@ -216,19 +225,6 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
         )
     print(f"NOTICE: SYNTHETIC DATA in place of {dataset} ({reason})", file=sys.stderr)
     return _synthetic(dataset, block, reason)
-
-
-def _of_user(dataset: str, block: dict) -> dict:
-    if "path" not in block:
-        return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
-    files = local_files(block["path"])
-    if not files:
-        raise UserError(
-            f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
-            "to synthetic"
-        )
-    edition = store.digest(checksums(files))[:12]  # other content is another edition
-    return _source(dataset, block, edition, "path of the config", files)
 
 
 def search(

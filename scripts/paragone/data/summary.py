@@ -54,11 +54,9 @@ class DataSummary(msgspec.Struct, frozen=True, omit_defaults=True):
         learned = f"{len(self.classes):,} classes"
         if self.targets:
             learned = f"targets {self.targets[0]:g} to {self.targets[1]:g}"
-        content = (
-            f"values {self.values[0]:g} to {self.values[1]:g}"
-            if self.values
-            else f"{self.vocabulary or 0:,} word indices"
-        )
+        content = f"{self.vocabulary or 0:,} word indices"
+        if self.values:
+            content = f"values {self.values[0]:g} to {self.values[1]:g}"
         return f"{learned}, each {' x '.join(map(str, self.shape))} {self.dtype}, {content}"
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import count, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -333,16 +334,6 @@ def begin(
     return weights, initializer, notices
 
 
-class _NotInstalled:
-    """Stands in for an engine whose framework is not installed."""
-
-    def __init__(self, reason: Unavailable) -> None:
-        self._reason = reason
-
-    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        raise self._reason
-
-
 def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
@@ -356,8 +347,13 @@ def create(spec: Spec) -> Engine:
             if versions and (differing := spec.backend.differing(software(versions))):
                 raise Unavailable("; ".join(" ".join(pair) for pair in differing.items()))
             module = plugins.load("engines", engine, "ENGINE")
-    except Unavailable as reason:
-        return cast(Engine, _NotInstalled(reason))
+    except Unavailable as error:
+        reason = error
+
+        def build(*_: object, **__: object) -> None:
+            raise reason
+
+        return cast(Engine, SimpleNamespace(build=build))
     # Of the project's own, the reference has only some methods.
     if not Path(module.__file__).is_relative_to(plugins.LIBRARY):
         methods = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction)]

@@ -7,7 +7,7 @@ program computes the same as the program on one device, so that batch norm sees 
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,8 @@ from paragone.models.weights import Weights, decayed, native_arrays
 from paragone.tasks import jax as tasks
 
 DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
-_COMPILED, _CACHED = (
-    "/jax/core/compile/backend_compile_duration",
-    "/jax/compilation_cache/cache_hits",
-)
+_COMPILED = "/jax/core/compile/backend_compile_duration"
+_CACHED = "/jax/compilation_cache/cache_hits"
 _events: Counter[str] = Counter()  # of this process
 jax.monitoring.register_event_listener(lambda event, **_: _events.update([event]))
 jax.monitoring.register_event_duration_secs_listener(
@@ -381,9 +379,6 @@ class Jax(Reports):
         state = self.snapshot()
         nnx.update(self.model, state["params"], state["statistics"])
         return {name: layout.canonical(variable[...]) for name, variable, layout in self.entries()}
-
-    def read_start(self, path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-        return models.read_start(path, names)
 
     def set_weights(self, weights: Weights) -> None:
         for variable, values in native_arrays(self.entries(), weights):

@@ -55,10 +55,6 @@ def _of_optax(spec: Spec) -> tuple[optax.GradientTransformationExtraArgs, str]:
     return optax.GradientTransformationExtraArgs(inner.init, update), call
 
 
-def _sgd(options: Options) -> optax.GradientTransformation:
-    return optax.trace(options["momentum"], nesterov=options.get("nesterov", False))
-
-
 def _adam(options: Options) -> optax.GradientTransformation:
     """Return Adam of PyTorch, or with the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2).
 
@@ -97,13 +93,8 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         return _NadamState(jnp.zeros((), jnp.int32), jnp.ones(()), first, second)
 
     def update(
-        gradients: optax.Updates,
-        state: _NadamState,
-        params: optax.Params | None = None,
-        *,
-        of_words: optax.Updates,
-        **_: Any,
-    ) -> tuple[optax.Updates, _NadamState]:
+        gradients: Any, state: _NadamState, params: Any = None, *, of_words: Any, **_: Any
+    ) -> tuple:
         step = state.taken + 1
         now, ahead = momentum(beta_1, pace * step), momentum(beta_1, pace * (step + 1))
         product = state.product * now
@@ -135,15 +126,11 @@ def _rmsprop(options: Options) -> optax.GradientTransformation:
     return scaled
 
 
-def _adagrad(options: Options) -> optax.GradientTransformation:
-    return optax.scale_by_rss(options["initial"], options["epsilon"])
-
-
 _OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = {
-    "sgd": _sgd,
+    "sgd": lambda options: optax.trace(options["momentum"], options.get("nesterov", False)),
     "adam": _adam,
     "adamw": _adam,
     "nadam": _nadam,
     "rmsprop": _rmsprop,
-    "adagrad": _adagrad,
+    "adagrad": lambda options: optax.scale_by_rss(options["initial"], options["epsilon"]),
 }

@@ -90,15 +90,10 @@ class TensorFlow(Reports):
         inputs = dataset.train_inputs
         shape, stored = (None, *inputs.shape[1:]), dataset.train_labels
         labels = tf.TensorSpec((None, *stored.shape[1:]), stored.dtype)
-        self._train_pipeline = pipeline(
-            lambda: self._batches, tf.TensorSpec(shape, train_dtype(dataset, spec)), labels
-        )
-        self._test_pipeline = pipeline(
-            lambda: self._batches,
-            tf.TensorSpec(shape, inputs.dtype),
-            labels,
-            tf.TensorSpec((None,), tf.float32),
-        )
+        trained = tf.TensorSpec(shape, train_dtype(dataset, spec))
+        tested, weights = tf.TensorSpec(shape, inputs.dtype), tf.TensorSpec((None,), tf.float32)
+        self._train_pipeline = pipeline(lambda: self._batches, trained, labels)
+        self._test_pipeline = pipeline(lambda: self._batches, tested, labels, weights)
         # The rate of each step: a variable, so that the loop is traced once for any number of steps.
         with tf.device("/CPU:0"):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
@@ -116,19 +111,11 @@ class TensorFlow(Reports):
                 self.set_weights(drawn)
             self._optimizer, self.update = create_optimizer(spec, self.entries())
             self._optimizer.build(self.model.trainable_variables)
-            self._accumulation: Accumulation | None = None
-            if spec.workload.accumulated > 1:
-                self._accumulation = Accumulation(
-                    self.model.trainable_variables, spec.workload.accumulated
-                )
-            # Those of `Metrics.of_sums`.
-            self._totals = [
-                tf.Variable(
-                    0.0,
-                    synchronization=tf.VariableSynchronization.ON_READ,
-                    aggregation=tf.VariableAggregation.SUM,
-                    trainable=False,
-                )
+            learned, several = self.model.trainable_variables, spec.workload.accumulated
+            self._accumulation = Accumulation(learned, several) if several > 1 else None
+            reading, summing = tf.VariableSynchronization.ON_READ, tf.VariableAggregation.SUM
+            self._totals = [  # those of `Metrics.of_sums`
+                tf.Variable(0.0, trainable=False, synchronization=reading, aggregation=summing)
                 for _ in range(4 + len(spec.workload.task.scores))
             ]
 

@@ -22,10 +22,8 @@ def create_optimizer(spec: Spec, entries: Entries) -> tuple[keras.optimizers.Opt
     name = options["name"]
     if spec.workload.optimizer_framework:
         return framework_optimizer(spec)
-    if name == "sgd" and not spec.workload.learning_rate.constant:
-        optimizer = _of_keras(options, spec.precision, TorchSgd)
-    else:
-        optimizer = _of_keras(options, spec.precision)
+    changes = name == "sgd" and not spec.workload.learning_rate.constant
+    optimizer = _of_keras(options, spec.precision, TorchSgd if changes else None)
     if options.get("decays", "all") != "all":
         optimizer.exclude_from_weight_decay(
             [

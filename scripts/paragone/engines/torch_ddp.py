@@ -82,8 +82,11 @@ def _join(world: World, device: torch.device) -> None:
     for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         if world.on_one_host:
             os.environ[variable] = "lo"
-        elif interface := _interface_of(world.address(world.rank)[0]):
-            os.environ.setdefault(variable, interface)
+            continue
+        address, _ = world.address(world.rank)
+        for interface, entries in psutil.net_if_addrs().items():
+            if address in [entry.address for entry in entries]:
+                os.environ.setdefault(variable, interface)
     distributed.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
         store=_store(world),
@@ -94,13 +97,6 @@ def _join(world: World, device: torch.device) -> None:
     atexit.register(distributed.destroy_process_group)
 
 
-def _interface_of(address: str) -> str | None:
-    for name, entries in psutil.net_if_addrs().items():
-        if any(entry.address == address for entry in entries):
-            return name
-    return None
-
-
 def _store(world: World) -> distributed.Store:
     """Return the store in which workers exchange their addresses. Rank 0 serves it, bound to its own address.
 
@@ -109,9 +105,7 @@ def _store(world: World) -> distributed.Store:
     if world.workers == 1:
         return distributed.HashStore()
     host, port = world.address(0)
-    listener = None
-    if world.rank == 0:
-        listener = socket.create_server((host, port)).detach()
+    listener = socket.create_server((host, port)).detach() if world.rank == 0 else None
     return distributed.TCPStore(
         host,
         port,

@@ -51,14 +51,9 @@ def create_optimizer(
     on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     for weight in weights if arrays or scalars else []:
-        where = weight.device if on_device else torch.device("cpu")
-        optimizer.state[weight] = {
-            **{name: torch.zeros_like(weight) for name in arrays},
-            **{
-                name: torch.full((), start, dtype=weight.dtype, device=where)
-                for name, start in scalars.items()
-            },
-        }
+        kind = {"dtype": weight.dtype, "device": weight.device if on_device else "cpu"}
+        numbers = {name: torch.full((), start, **kind) for name, start in scalars.items()}
+        optimizer.state[weight] = {name: torch.zeros_like(weight) for name in arrays} | numbers
     if options.get("accumulate"):
         optimizer.param_groups[0]["accumulated"] = 0
         for weight in weights:
@@ -130,22 +125,13 @@ def _of_torch(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
     groups, rule = _groups(options, model), options.get("rule", "keras")
+    momentum, nesterov = options.get("momentum", 0.0), options.get("nesterov", False)
     match options["name"]:
         case "sgd":
-            return torch.optim.SGD(
-                groups,
-                momentum=options["momentum"],
-                nesterov=options.get("nesterov", False),
-                fused=fused,
-            )
+            return torch.optim.SGD(groups, momentum=momentum, nesterov=nesterov, fused=fused)
         case "rmsprop":
-            of_keras = options.get("rule") == "keras"
-            return (RmspropOfKeras if of_keras else torch.optim.RMSprop)(
-                groups,
-                alpha=options["rho"],
-                eps=options["epsilon"],
-                momentum=options.get("momentum", 0.0),
-            )
+            kind = RmspropOfKeras if options.get("rule") == "keras" else torch.optim.RMSprop
+            return kind(groups, alpha=options["rho"], eps=options["epsilon"], momentum=momentum)
         case "adagrad":
             return AdagradOfKeras(
                 groups, initial_accumulator_value=options["initial"], eps=options["epsilon"]
@@ -175,9 +161,7 @@ class AdagradOfKeras(torch.optim.Adagrad):
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:
         for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is None:
-                    continue
+            for weight in (weight for weight in group["params"] if weight.grad is not None):
                 g = weight.grad.add(weight, alpha=group["weight_decay"])
                 sums = self.state[weight]["sum"].addcmul_(g, g)
                 weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])

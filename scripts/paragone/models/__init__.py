@@ -54,10 +54,8 @@ def create_model(
         kind = getattr(signature.parameters.get(key), "annotation", None)
         try:
             # Python's own types and names to choose from: what others hold is a model's affair.
-            if (
-                getattr(kind, "__module__", "") in ("builtins", "types")
-                or get_origin(kind) is Literal
-            ):
+            is_type = getattr(kind, "__module__", "") in ("builtins", "types")
+            if is_type or get_origin(kind) is Literal:
                 msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             annotation = inspect.formatannotation(kind)

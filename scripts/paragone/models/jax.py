@@ -7,7 +7,7 @@ are assigned in forward order, which `canonical_entries` relies on.
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise, product
 from operator import attrgetter
@@ -396,11 +396,12 @@ def _backward_of_sum(_: None, cotangents: jax.Array) -> tuple[jax.Array, jax.Arr
 _with_gradient.defvjp(_forward_of_sum, _backward_of_sum)
 
 
-def read_start(path: Path, names: Collection[str]) -> tuple[Weights, list[str]]:
-    """Return the arrays of a file by a model's `names`, and notices. Raises `UserError` as `unwrapped` does.
+def read_start(path: Path, model: nnx.Module) -> tuple[Weights, list[str]]:
+    """Return the arrays of a file as `native_entries` names them, and notices. Raises as `unwrapped` does.
 
     The collections `params` and `batch_stats` of linen are no part of a name.
     """
+    names = [layout.path for _, _, layout in native_entries(model)]
     try:
         if path.suffix == ".safetensors":
             return unwrapped(load_file(path), path, names)

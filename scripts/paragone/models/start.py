@@ -78,15 +78,12 @@ def placed(fresh: Weights, arrays: Weights, path: Path) -> tuple[Weights, list[s
                 f"{path}: {name} has shape {there.shape} of {there.dtype}, and the model's has {here.shape} "
                 "of floats; correct the model, or leave it out of the file, so that it is the model's own"
             )
+    lacking, beside = names.keys() - arrays.keys(), arrays.keys() - names.keys()
     notices = [
         f"{path}: {len(rest)} of {whose} arrays are not in the {where}, {min(rest)} is one"
         for rest, whose, where in (
-            (
-                names.keys() - {*common},
-                f"the model's {len(names)}",
-                "file and keep their own values",
-            ),
-            (arrays.keys() - {*common}, f"its {len(arrays)}", "model and are left out"),
+            (lacking, f"the model's {len(names)}", "file and keep their own values"),
+            (beside, f"its {len(arrays)}", "model and are left out"),
         )
         if rest
     ]

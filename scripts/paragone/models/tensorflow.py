@@ -165,7 +165,9 @@ def dropout_off(model: keras.Layer) -> bool:
         is_random = any(word in type(layer).__name__ for word in _AT_RANDOM)
         if is_random and layer._call_has_training_arg and not layer.weights:
             was_on |= bool(getattr(layer, "rate", getattr(layer, "stddev", 1)))
-            layer.call = _in_evaluation(layer.call)
+            layer.call = lambda *inputs, call=layer.call, **options: call(
+                *inputs, **options | {"training": False}
+            )
         for name, rate in vars(layer).items():
             if "drop" in name.lower() and isinstance(rate, float) and rate:
                 was_on = True
@@ -174,10 +176,6 @@ def dropout_off(model: keras.Layer) -> bool:
 
 
 _AT_RANDOM = ("Drop", "Noise", "Random")
-
-
-def _in_evaluation(call: Callable) -> Callable:
-    return lambda *inputs, **options: call(*inputs, **options | {"training": False})
 
 
 def set_seed(model: keras.Layer, seed: int) -> None:

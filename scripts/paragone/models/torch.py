@@ -99,6 +99,7 @@ _STATISTICS: Parts = {
 
 def _kinds(layer: nn.Module) -> Iterator[tuple[str, str, Parts]]:
     """Yield what distinguishes a layer within a module, its kind, and attribute and view of each part."""
+    parts: Parts
     bias: Parts = {"bias": ("bias", as_it_is)}
     match layer:
         case nn.modules.conv._ConvNd() if not (layer.transposed and layer.groups > 1):
@@ -123,23 +124,14 @@ def _kinds(layer: nn.Module) -> Iterator[tuple[str, str, Parts]]:
         case nn.MultiheadAttention() if layer.in_proj_weight is not None:
             for place in range(3):  # of queries, keys and values
                 view = partial(_third, place)
-                yield (
-                    "",
-                    "dense",
-                    {
-                        "kernel": ("in_proj_weight", view),
-                        "bias": ("in_proj_bias", view),
-                    },
-                )
+                parts = {"kernel": ("in_proj_weight", view), "bias": ("in_proj_bias", view)}
+                yield "", "dense", parts
         case nn.RNNBase() | nn.RNNCellBase():
             kind = re.sub("cell|_.*", "", getattr(layer, "mode", type(layer).__name__).lower())
             of_cells = getattr(layer, "_all_weights", [["weight_ih"]])
             for suffix in (names[0].removeprefix("weight_ih") for names in of_cells):
-                yield (
-                    suffix.removeprefix("_l0"),
-                    kind,
-                    {part: (f"{attribute}{suffix}", matrix) for part, attribute in _CELL.items()},
-                )
+                parts = {part: (f"{name}{suffix}", matrix) for part, name in _CELL.items()}
+                yield suffix.removeprefix("_l0"), kind, parts
 
 
 def require_arrays(module: nn.Module) -> nn.Module:

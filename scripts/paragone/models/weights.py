@@ -293,19 +293,16 @@ def starting(
             or (PARAMETER in name and values.size and (values == values.flat[0]).all())
         }
         for name in (name for name in fresh if name.endswith(".embeddings")):
-            filled = fresh[name].any(
-                1
-            )  # all rows but that of a padding index; none of the project's
+            filled = fresh[name].any(1)  # all rows but a padding index; none of the project's
             weights[name][~filled & filled.any()] = 0
         return weights | {name: values.astype(np.float32) for name, values in kept.items()}, used
     published = {name: values.shape for name, values in pretrained.weights.items()}
     if published != shapes:
-        odd = sorted(
-            name for name in {*published, *shapes} if published.get(name) != shapes.get(name)
-        )
+        names = {*published, *shapes}
+        odd = min(name for name in names if published.get(name) != shapes.get(name))
         raise UserError(
             f"workloads.{spec.workload.name}.initializer: the weights in {pretrained.path} do "
-            f"not fit the model: {odd[0]} is {published.get(odd[0], 'not there')}, the model has "
-            f"{shapes.get(odd[0], 'no such array')}; correct `model` or choose another initializer"
+            f"not fit the model: {odd} is {published.get(odd, 'not there')}, the model has "
+            f"{shapes.get(odd, 'no such array')}; correct `model` or choose another initializer"
         )
     return {name: pretrained.weights[name] for name in shapes}, initializer

@@ -94,7 +94,7 @@ class Observation:
 
     Of the reference alone: `initial` weights; the `unbiased` variances for the biased ones in `weights`, and
     the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision; `flop`,
-    those of training on one example.
+    those of training on one example, 0 if they cannot be counted.
     """
 
     precision: str
@@ -105,7 +105,7 @@ class Observation:
     evaluation: np.ndarray
     gradients: Weights
     weights: Weights
-    counted: bool = True
+    counted: bool
     resumed: float = 0.0
     keeps_unbiased: bool = False
     notices: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ class Observation:
     evaluation_unbiased: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     dropout: Weights = field(default_factory=dict)
     rounding: Weights = field(default_factory=dict)
-    flop: int | None = None
+    flop: int = 0
 
     @classmethod
     def of(cls, arrays: Weights) -> "Observation":
@@ -127,11 +127,8 @@ class Observation:
                 fields.setdefault(group, {})[name] = values
             else:
                 fields[key] = values
-        fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
-        fields["counted"] = bool(arrays["counted"])
-        fields["notices"] = arrays.get("notices", np.empty(0)).tolist()
-        if "flop" in arrays:
-            fields["flop"] = int(arrays["flop"]) or None
+        for key in fields.keys() & {"precision", "parameters", "counted", "notices", "flop"}:
+            fields[key] = fields[key].tolist()
         return cls(**fields)
 
 
@@ -329,7 +326,7 @@ def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
     expected = read(reference)
     verdicts = {path.stem: compare(read(path), expected) for path in probes}
     flop = expected.flop if isinstance(expected, Observation) else None
-    return ParityReport(workload, verdicts, flop)
+    return ParityReport(workload, verdicts, flop or None)
 
 
 @cache  # a question asks again for each contest

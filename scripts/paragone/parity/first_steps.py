@@ -41,9 +41,8 @@ def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
     `engine`: with the run's initial weights.
     """
     batches = train_batches(dataset, spec, 1, engine.shard, steps)
-    return _changed(
-        engine, framework_seed(spec.seed, 1), engines.learning_rates(spec, 1, steps), batches
-    )
+    rates = engines.learning_rates(spec, 1, steps)
+    return _changed(engine, framework_seed(spec.seed, 1), rates, batches)
 
 
 def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tuple]) -> Weights:

@@ -55,9 +55,8 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
             after = engine.evaluate(tested, len(tested), **options)
             evaluated.setdefault((split, biased), []).append([after.loss, *after.scores])
     negate(engine)
-    training.append(
-        trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
-    )
+    longer = definition.whole(definition.batches, spec, dataset, 1, LONGER)
+    training.append(trained_on(engine, spec, longer))
     weights = engine.weights()
     evaluation, unbiased = (
         np.concatenate([evaluated[split, biased] for split in spec.workload.evaluated])

@@ -72,10 +72,8 @@ class Counts(Drawn):
         if steps is not None:
             rows = definition.whole(definition.rows, spec, dataset, epoch, steps)
         right = Drawn(engine.shard, spec.global_batch)
-        parts = map(engine.shard.of, rows)
-        self.steps = sum(
-            1 for _ in right.over((part, dataset.train_labels[part]) for part in parts)
-        )
+        drawn = ((part, dataset.train_labels[part]) for part in map(engine.shard.of, rows))
+        self.steps = sum(1 for _ in right.over(drawn))
         self._right = right.sums()
         self._engine, self._before = engine, engine.updates()
 

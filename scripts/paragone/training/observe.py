@@ -81,20 +81,16 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
     declared = least_input(spec.workload.model_name)
     if declared and declared.any_size:  # double precision takes long
         few = data.thinned(few, *declared.least)
-    return (
-        replace(
-            spec,
-            global_batch=size,
-            per_replica_batch=size // replicas,
-            least_evaluation_batch=size,
-            workload=replace(
-                _within(spec.workload, size + part // 2, held),
-                train_examples=examples if limited else None,
-            ),
-            steps_per_epoch=None,
-        ),
-        few,
+    workload = _within(spec.workload, size + part // 2, held)
+    spec = replace(
+        spec,
+        global_batch=size,
+        per_replica_batch=size // replicas,
+        least_evaluation_batch=size,
+        workload=replace(workload, train_examples=examples if limited else None),
+        steps_per_epoch=None,
     )
+    return spec, few
 
 
 def _within(workload: Workload, examples: int, held: int) -> Workload:
@@ -106,11 +102,8 @@ def _within(workload: Workload, examples: int, held: int) -> Workload:
         evaluation = replace(evaluation, first=min(evaluation.first, examples))
     if evaluation and evaluation.random_batches:
         evaluation = replace(evaluation, random_batches=min(evaluation.random_batches, 2))
-    buffer = workload.shuffle_buffer
-    if buffer:
-        buffer = min(buffer, examples)
-    changed = {"evaluation": evaluation, "validation": validation, "shuffle_buffer": buffer}
-    return replace(workload, **changed)
+    buffer = workload.shuffle_buffer and min(workload.shuffle_buffer, examples)
+    return replace(workload, evaluation=evaluation, validation=validation, shuffle_buffer=buffer)
 
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
@@ -270,13 +263,9 @@ class _Subject:
 
 
 def _unlearned(probe: Probe, start: Weights) -> Iterator[str]:
-    groups = {
-        "frozen": {name for name in start if name.endswith(FROZEN)},
-        "of no effect on the outputs": {
-            n for n, values in probe.gradients.items() if not values.any()
-        },
-    }
-    for group, names in groups.items():
+    frozen = {name for name in start if name.endswith(FROZEN)}
+    idle = {name for name, values in probe.gradients.items() if not values.any()}
+    for group, names in (("frozen", frozen), ("of no effect on the outputs", idle)):
         if names:
             size = sum(start[name].size for name in names)
             yield f"{size} parameters are {group}, {sorted(names)[0]} is one of {len(names)} arrays"

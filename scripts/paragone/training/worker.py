@@ -94,19 +94,14 @@ def blaming_own_model(spec: Spec) -> Iterator[None]:
     except Exception as error:
         file = origin(spec.workload.model_name)
         is_lost = spec.workers > 1 and re.search("onnect|peer|socket|timed out", str(error))
-        if as_user_error(error) or is_lost or not _in_engine(error) or file is None:
+        files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+        rooms = [at.relative_to(LIBRARY).parts[0] for at in files if at.is_relative_to(LIBRARY)]
+        # Else it comes from clocks, data or checkpoints.
+        in_engine = "engines" in rooms and rooms[-1] in ("engines", "models", "tasks")
+        if as_user_error(error) or is_lost or not in_engine or file is None:
             raise
         where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
         raise UserError(
             f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
             f"{keep_traceback(error)}"
         ) from error
-
-
-def _in_engine(error: Exception) -> bool:
-    """Return whether an error comes from a method of an engine, not from clocks, data or checkpoints."""
-    files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
-    packages = [
-        file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
-    ]
-    return "engines" in packages and packages[-1] in ("engines", "models", "tasks")

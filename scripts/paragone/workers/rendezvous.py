@@ -104,9 +104,8 @@ class Rendezvous:
         """
         if self._folder is None:
             return [facts]
-        write_bytes(
-            msgspec.json.encode(facts), place(self._folder, point, self.rank), durable=False
-        )
+        file = place(self._folder, point, self.rank)
+        write_bytes(msgspec.json.encode(facts), file, durable=False)
         present = {self.rank: facts}
         end = time.monotonic() + self._timeout
         while missing := [rank for rank in range(self._workers) if rank not in present]:

@@ -8,7 +8,6 @@ On several hosts srun starts the workers, and this module watches srun.
 import ctypes
 import os
 import re
-import selectors
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
 from socket import socket
 from threading import Lock, Thread
@@ -217,20 +217,16 @@ def _prepare(number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
 
 def first_to_fail(children: list[Child]) -> Child | None:
     """Wait until all have ended well (None), or until one has failed."""
-    with selectors.DefaultSelector() as selector:
-        for child in children:
-            # Not `wait` in turn: the first to end may be any of them.
-            selector.register(os.pidfd_open(child.process.pid), selectors.EVENT_READ, child)
-        while selector.get_map():
-            ended = [key for key, _ in selector.select()]
-            for key in ended:
-                selector.unregister(key.fd)
-                os.close(key.fd)
-                key.data.process.wait()
-            # Of several at once, one ended by a signal is the cause of those that exit by themselves.
-            failed = [key.data for key in ended if key.data.status != 0]
-            if failed:
-                return min(failed, key=lambda child: child.status)
+    living: dict[Any, Child] = {os.pidfd_open(child.process.pid): child for child in children}
+    while living:
+        # Not each in turn: the first to end may be any of them.
+        ended: dict[Any, Child] = {handle: living.pop(handle) for handle in wait(living)}
+        for handle, child in ended.items():
+            os.close(handle)
+            child.process.wait()
+        # Of several at once, one ended by a signal is the cause of those that exit by themselves.
+        if failed := [child for child in ended.values() if child.status != 0]:
+            return min(failed, key=lambda child: child.status)
     return None
 
 

@@ -47,11 +47,10 @@ def judge(
     their rendezvous. `memory_was_full`: whether the kernel has killed a process of this control group for its
     memory meanwhile.
     """
-    paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
     reports = {
         rank: msgspec.json.decode(path.read_bytes(), type=Report)
-        for rank, path in paths.items()
-        if path.exists()
+        for rank in range(workers)
+        if (path := place(meeting, "report", rank)).exists()
     }
     for report in sorted(reports.values(), key=lambda report: report.time):
         if report.status not in ("refused", "failed"):
@@ -91,9 +90,7 @@ def _message(failed: Child, workers: int, reports: dict[int, Report], meeting: P
     if rank is None:
         return f"the workers {how}; last lines:{_shown(failed.tails.get(None))}"
     entry = place(meeting, "devices", rank)
-    where = ""
-    if entry.exists():
-        where = f" on {json.loads(entry.read_bytes())['machine']['host']}"
+    where = f" on {json.loads(entry.read_bytes())['machine']['host']}" if entry.exists() else ""
     report = reports.get(rank)
     if report and report.status == "refused":  # a message for the user: complete
         return f"rank {rank} of {workers}{where}: {report.reason}"
@@ -103,10 +100,8 @@ def _message(failed: Child, workers: int, reports: dict[int, Report], meeting: P
 
 def _cause(failed: Child, reports: dict[int, Report]) -> tuple[int | None, str]:
     if failed.stopped:
-        gave_up = "; ".join(
-            f"rank {rank}: {report.reason}" for rank, report in sorted(reports.items())
-        )
-        reasons = f" ({gave_up})" if gave_up else ""
+        said = (f"rank {rank}: {report.reason}" for rank, report in sorted(reports.items()))
+        reasons = f" ({'; '.join(said)})" if reports else ""
         return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up{reasons}"
     if failed.rank is None:
         tasks = map(_TASK.match, failed.tails.get(None, ()))

@@ -37,16 +37,13 @@ def read(source: dict, scratch: Path, store: Path) -> forms.Raw:
     options = source["parameters"]
     role = next((key for key in ("targets", "indicators") if key in options), "labels")
     keys = [options.get(key, key) for key in ("inputs", role)]
-    splits = (
-        SPLITS if any(isinstance(key, dict) for key in (source["path"], *keys)) else (forms.WHOLE,)
-    )
+    separate = any(isinstance(key, dict) for key in (source["path"], *keys))
+    paths = {
+        split: Path(of_split(source["path"], split))
+        for split in (SPLITS if separate else (forms.WHOLE,))
+    }
     inputs, stored = (
-        {
-            split: _open(
-                Path(of_split(source["path"], split)), of_split(key, split), scratch / split
-            )
-            for split in splits
-        }
+        {split: _open(path, of_split(key, split), scratch / split) for split, path in paths.items()}
         for key in keys
     )
     return of_arrays(source, role, inputs, stored)

@@ -66,9 +66,7 @@ def _texts(files: dict[str, Path], options: dict) -> forms.Raw:
             treated["texts of several lines"] += "\n" in content or "\r" in content
             marked = len(content) > 1 and content[0] == content[-1] == '"'
             treated["texts between quotation marks, which are kept as part of them"] += marked
-    names = tuple(
-        sorted({value for count in counts.values() for value in count}, key=forms.by_number)
-    )
+    names = tuple(sorted({*chain.from_iterable(counts.values())}, key=forms.by_number))
     codes = {name: code for code, name in enumerate(names)}
 
     def chunks(file: Path) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -197,8 +195,7 @@ def _delimited(file: Path, names: list[str], options: dict, treated: Counter[str
             return
         declared = _SEPARATOR.fullmatch(first)
         usual = "\t" if {".tsv", ".tab"} & {*file.suffixes} else ","
-        default = declared[1] if declared else usual
-        delimiter = str(options.get("delimiter", default))
+        delimiter = str(options.get("delimiter", declared[1] if declared else usual))
         quoting = options.get("quoting", delimiter != "\t")
         rows = _parsed(file, chain([first], lines), delimiter, quoting)
         if declared:
@@ -272,12 +269,8 @@ def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
 def _parsed(file: Path, lines: Iterable[str], delimiter: str, quoting: bool) -> Iterator[list[str]]:
     """Yield the fields of rows. Raises `UserError` for a quotation mark that is not as in CSV files."""
     # Strict: a quotation mark that nothing closes, or after which a field goes on, is an error.
-    reader = csv.reader(
-        lines,
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
-        strict=True,
-    )
+    marks: Any = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
+    reader = csv.reader(lines, delimiter=delimiter, quoting=marks, strict=True)
     try:
         yield from reader
     except csv.Error as error:

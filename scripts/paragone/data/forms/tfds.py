@@ -245,7 +245,7 @@ class _Reader:
         feature = self._features[self._input]
         if isinstance(feature, tfds.features.Image):
             shape, dtype, resize = self._layout(feature)
-            return ARRAYS, shape, dtype, self._batches(shape, dtype, resize)
+            return ARRAYS, shape, dtype, partial(self._batches, shape, dtype, resize)
         if isinstance(feature, tfds.features.Text):
             texts = partial(self._sequences, lambda text: text.decode(errors="replace"))
             return TEXTS, (), None, texts
@@ -253,7 +253,8 @@ class _Reader:
             return WORDS, (), None, partial(self._sequences, lambda indices: indices)
         is_array = feature.shape and None not in feature.shape
         if is_array and np.issubdtype(feature.np_dtype, np.number):
-            return ARRAYS, feature.shape, np.float32, self._batches(feature.shape, np.float32)
+            batches = partial(self._batches, feature.shape, np.float32, None)
+            return ARRAYS, feature.shape, np.float32, batches
         raise UserError(
             f"{self._where}.input: {self._input!r} of {self._builder.name} is neither images nor texts, "
             "nor numbers of one shape; name another feature"
@@ -276,18 +277,16 @@ class _Reader:
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        resize: Callable[[tf.Tensor], tf.Tensor] | None = None,
-    ) -> Callable[[str], Iterator]:
+        resize: Callable[[tf.Tensor], tf.Tensor] | None,
+        split: str,
+    ) -> Iterator:
         def pair(example: dict) -> tuple[tf.Tensor, tf.Tensor]:
             inputs = example[self._input]
             return resize(inputs) if resize else inputs, example[self._label]
 
-        def read_split(split: str) -> Iterator:
-            pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
-            with self._undamaged():
-                yield from tfds.as_numpy(pairs.batch(rows_at_a_time(shape, dtype)).prefetch(1))
-
-        return read_split
+        pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
+        with self._undamaged():
+            yield from tfds.as_numpy(pairs.batch(rows_at_a_time(shape, dtype)).prefetch(1))
 
     def _sequences(self, read: Callable[[Any], Any], split: str) -> Iterator:
         examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
