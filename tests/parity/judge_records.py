@@ -143,9 +143,8 @@ def main() -> None:
             wrapped("train_epoch", trial.evaluates_in_training)(patch, trial.engine)
             pairs = {"timed-in-epochs": (trial.run(), right[1])}
             pairs["timed-in-turns"] = right[0], trial.contest()
-        for name, pair in pairs.items():
-            records = dict(zip(map(Path, ("run", "contests")), pair, strict=True))
-            found = compliance.find("one", records, {}, {})
+        for name, (run, held) in pairs.items():
+            found = compliance.find("one", {Path("run"): run}, {Path("contests"): held}, {})
             broken[name] = [one.file for one in found if one.rule == "pace"]
     print(json.dumps(broken))
 
