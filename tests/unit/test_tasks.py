@@ -83,6 +83,8 @@ def test_top5_accuracy_is_that_of_scikit_learn_and_counts_no_label_that_is_ignor
     assert top1.mean() == top_k_accuracy_score(labels, outputs, k=1)
     assert top5.mean() == top_k_accuracy_score(labels, outputs, k=5)
     assert task.metrics(0.5, [0.4, 0.8], None)["top5_accuracy"] == 0.8
+    equal = scores(task, np.zeros((200, 9)), labels)  # of which the first classes are the largest
+    assert [score.mean() for score in equal] == [(labels < 1).mean(), (labels < 5).mean()]
     nothing = outputs[:1] * math.nan, labels[:1]
     assert not np.any(scores(task, *nothing))
     assert not np.any(scores(task, outputs[:1], np.array([-1])))

@@ -42,8 +42,10 @@ def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> list[jax.Array]
         return [2 * _means(((outputs > 0) * labels).astype(outputs.dtype))]
     right = [outputs.argmax(-1) == labels]
     if task.top5:
-        score = jnp.take_along_axis(outputs, jnp.maximum(labels, 0)[..., None], -1)
-        right.append(((outputs <= score).sum(-1) > outputs.shape[-1] - TOP) & (labels >= 0))
+        places, classes = jnp.maximum(labels, 0)[..., None], outputs.shape[-1]
+        score, after = jnp.take_along_axis(outputs, places, -1), jnp.arange(classes) >= places
+        behind = (outputs < score) | ((outputs == score) & after)
+        right.append((behind.sum(-1) > classes - TOP) & (labels >= 0))
     return [_means(values.astype(outputs.dtype)) for values in right]
 
 

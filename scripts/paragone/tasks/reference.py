@@ -60,16 +60,18 @@ def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> list[np.ndar
     """Return `task.scores` of each example, each (batch,): shares of right positions, or absolute errors.
 
     Of several classes, twice the share that is rightly predicted: with a probability above one half. A
-    position is right in top-5 accuracy if fewer than five classes have a larger output than its own.
+    position is right in top-5 accuracy if fewer than five classes come before its own: those of larger
+    outputs, and of equal ones the first.
     """
     if task.multi_label:
         return [2 * ((outputs > 0) * targets).mean(1)]
     values = [np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets]
     if task.top5:
-        score = np.take_along_axis(outputs, np.maximum(targets, 0)[..., None], -1)
-        # Not `>`, which is false for an output that is no number.
-        larger = outputs.shape[-1] - (outputs <= score).sum(-1)
-        values.append((larger < TOP) & (targets >= 0))
+        places, classes = np.maximum(targets, 0)[..., None], outputs.shape[-1]
+        score, after = np.take_along_axis(outputs, places, -1), np.arange(classes) >= places
+        # Those behind, as nothing comes before an output that is no number.
+        behind = (outputs < score) | ((outputs == score) & after)
+        values.append((behind.sum(-1) > classes - TOP) & (targets >= 0))
     return [right.reshape(len(outputs), -1).mean(1) for right in values]
 
 

@@ -48,9 +48,9 @@ def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]
     if task.top5:
         places = tf.maximum(labels, 0)[..., None]
         score = tf.gather(outputs, places, batch_dims=outputs.shape.rank - 1)
-        rest = outputs.shape[-1] - TOP
-        within = tf.math.count_nonzero(outputs <= score, -1) > rest
-        right.append(within & (labels >= 0))
+        after = tf.range(outputs.shape[-1], dtype=places.dtype) >= places
+        behind = tf.math.count_nonzero((outputs < score) | ((outputs == score) & after), -1)
+        right.append((behind > outputs.shape[-1] - TOP) & (labels >= 0))
     return [_means(tf.cast(values, outputs.dtype)) for values in right]
 
 

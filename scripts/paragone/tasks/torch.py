@@ -59,8 +59,10 @@ def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> list[tor
         return [2 * ((outputs > 0) * targets).mean(1)]
     right = [outputs.argmax(-1) == targets]
     if task.top5:
-        score = outputs.gather(-1, targets.clamp(min=0)[..., None])
-        right.append(((outputs <= score).sum(-1) > outputs.shape[-1] - TOP) & (targets >= 0))
+        places, classes = targets.clamp(min=0)[..., None], outputs.shape[-1]
+        score, numbers = outputs.gather(-1, places), torch.arange(classes, device=places.device)
+        behind = (outputs < score) | ((outputs == score) & (numbers >= places))
+        right.append((behind.sum(-1) > classes - TOP) & (targets >= 0))
     if targets.ndim == 1:
         return right
     return [values.to(outputs.dtype).flatten(1).mean(1) for values in right]
