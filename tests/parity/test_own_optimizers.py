@@ -64,6 +64,10 @@ WRONG = {
             ".optimizer.lr: torch.optim.Adadelta takes rho",
         ),
         (
+            {"name": "torch.optim.LBFGS"},
+            ".optimizer.name: torch.optim.LBFGS computes the loss several times",
+        ),
+        (
             {"name": "torch.optim.Adadelta", "rho": 2.0},
             "torch.optim.Adadelta: Invalid rho value: 2",
         ),

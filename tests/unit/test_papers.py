@@ -81,11 +81,12 @@ def numbers_of(folder, *lines):
 @pytest.mark.parametrize(
     ("line", "number", "rounding", "limit", "printed"),
     [
-        ("accuracy,test,3,99.21,,,,,%", 0.9921, 0.00005, "", "99.21 %"),
-        ("error_rate,test,3,0.79,,,,,%", 0.9921, 0.00005, "", "0.79 % error"),
-        ("Top-1 error,test,3,0.79,,,upper,3,percent", 0.9921, 0.000005, "lower", "under 0.790 percent error"),
+        ("accuracy,test,3,99.21,,,,,%", 0.9921, 0.00005, "", "99.21 % (0.9921)"),
+        ("error_rate,test,3,0.79,,,,,%", 0.9921, 0.00005, "", "0.79 % error (0.9921)"),
+        ("Top-1 error,test,3,0.79,,,upper,3,percent", 0.9921, 0.000005, "lower",
+         "under 0.790 percent error (over 0.99210)"),
         ("error,test,3,0.0079,,,,,fraction", 0.9921, 0.00005, "", "0.0079 error"),
-        ("error,test,3,0.79,0.05,5,,,%", 0.9921, 0.00005, "", "0.79 ± 0.05 % error (mean of 5 runs)"),
+        ("error,test,3,0.79,0.05,5,,,%", 0.9921, 0.00005, "", "0.79 ± 0.05 % error (0.9921; mean of 5 runs)"),
         ("accuracy,test,3,0.99,,,about,,", 0.99, 0.01, "", "about 0.99"),
         ("loss,test,3,0.25,,,lower,,nats", 0.25, 0.005, "lower", "over 0.25 nats"),
         ("parameters,,,1200000,,,about,,", 1.2e6, 1e5, "", "about 1200000"),
@@ -102,7 +103,11 @@ def test_a_top5_error_is_an_accuracy_of_a_workload_that_measures_it(mine):
     text, task = (mine / "paper.yaml").read_text(), "task: {name: classification, top5: true}"
     (mine / "paper.yaml").write_text(text.replace("    epochs:", f"    {task}\n    epochs:", 1))
     (row,) = numbers_of(mine, "Top-5 error rate,test,3,8.5,,,,,%").rows
-    assert (row.metric, row.number, row.printed) == ("test_top5_accuracy", 0.915, "8.5 % error")
+    assert (row.metric, row.number, row.printed) == (
+        "test_top5_accuracy",
+        0.915,
+        "8.5 % error (0.915)",
+    )
 
 
 def test_a_deviation_is_in_the_unit_of_its_number_and_takes_the_count_of_runs(mine):
@@ -192,6 +197,7 @@ def test_whole_papers_are_not_reduced():
         ("numbers.csv", "test,2,", "test,4,", ["line 3", "epoch 4 of 'my laptop'", "beyond the 3 epochs"]),
         ("numbers.csv", "loss,test,2,,,0.25,,nats", "accuracy,test,3,,,0.25,,", ["also on line 2"]),
         ("numbers.csv", ",,,,200,", ",,,,100,", ["line 5", "throughput of 'my laptop' is also on line 4"]),
+        ("numbers.csv", "loss,test,2,,,0.25,,nats", "accuracy,test,2,yes,,0.2,,", ["run is also on"]),
         ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,,loss", ["line 3", "another workload"]),
         ("numbers.csv", "mine,my laptop,mine,loss", "yours,my laptop,mine,loss", ["line 3", "'yours'"]),

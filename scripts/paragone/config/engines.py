@@ -278,7 +278,7 @@ def check_workload(spec: Spec, where: str) -> None:
         if defining(name) != framework and backend.engine != REFERENCE:
             raise UserError(
                 f"{where}: backend {backend.name} lacks the {part} of workload {workload.name}, {name}, "
-                f"which is {defining(name)}'s own; leave one of them out, or name a {part} that all have, "
+                f"which is {defining(name)}'s own; leave one of them out, or name one that all have, "
                 "see docs/protocols.md"
             )
     if workload.start and not workload.start.file.endswith(STARTS.get(framework, ("",))):

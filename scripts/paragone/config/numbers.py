@@ -159,8 +159,12 @@ class Row(
         value = f"{_BOUNDS[self.bound]}{float(self.value):.{self.decimals}f}"
         spread = f" ± {self.spread}" if self.spread else ""
         unit = "" if self.unit in ("", "fraction", "count") else f" {self.unit}"
-        runs = f" (mean of {self.runs} runs)" if self.runs else ""
-        return f"{value}{spread}{unit}{' error' * self.is_error}{runs}"
+        places = self.decimals + self._places
+        as_measured = f"{_BOUNDS[self.limit]}{self.number:.{places}f}" if self._places else ""
+        runs = f"mean of {self.runs} runs" if self.runs else ""
+        remarks = "; ".join(filter(None, [as_measured, runs]))
+        remarks = f" ({remarks})" if remarks else ""
+        return f"{value}{spread}{unit}{' error' * self.is_error}{remarks}"
 
 
 class System(Closed, kw_only=True):
@@ -298,13 +302,15 @@ def read_numbers(
             raise UserError(
                 f"{where}: {row.system!r} has another workload in a row above; give the system another name"
             )
-        number = row.experiment, row.system, row.metric, row.epoch, row.best, protocol.batch_of(row)
-        if row.workload and (first := places.setdefault(number, where)) != where:
-            after = f" after epoch {row.epoch}" if row.epoch else ""
-            raise UserError(
-                f"{where}: {row.metric} of {row.system!r}{after} is also on{first.rpartition(',')[2]}; "
-                "leave one of them out, or name two runs as two systems"
-            )
+        number = row.experiment, row.system, row.metric, row.best, protocol.batch_of(row)
+        afters = [f" after epoch {row.epoch}" if row.epoch else ""]
+        afters += [" at the end of its run"] if row.final else []
+        for after in afters if row.workload else []:
+            if (first := places.setdefault((*number, after), where)) != where:
+                raise UserError(
+                    f"{where}: {row.metric} of {row.system!r}{after} is also on{first.rpartition(',')[2]}; "
+                    "leave one of them out, or name two runs as two systems"
+                )
     for name, entry in published.items():
         where = f"{folder / FILE}: numbers.{name}"
         if not entry.rows:

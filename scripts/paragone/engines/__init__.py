@@ -263,6 +263,12 @@ def _of_framework(where: str, block: Options, **offered: Any) -> tuple[Any, str,
         raise UserError(
             f"{where}.{key}: {name} takes {', '.join(takes)}{beside}; correct it, or leave it out"
         )
+    step = signature_of(kind.step).parameters if hasattr(kind, "step") else {}
+    if "closure" in step and step["closure"].default is inspect.Parameter.empty:
+        raise UserError(
+            f"{where}.name: {name} computes the loss several times in a step, which the loop does once; name "
+            f"another {what}"
+        )
     arguments = {key: value for key, value in (offered | block).items() if key in takes}
     said = (f"{k}={value!r}" for k, value in (takes | arguments).items() if value is not None)
     return kind, rate, arguments, f"{name}({', '.join(said)})"

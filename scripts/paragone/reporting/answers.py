@@ -17,18 +17,17 @@ import pandas as pd
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.grouping import by_machine, not_completed, series_of
 from paragone.analysis.pairwise import BOTH, CRITERIA, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
-from paragone.analysis.prediction import DIFFERS, NOT_COMPARABLE
+from paragone.analysis.prediction import DIFFERS, INCONCLUSIVE, NOT_COMPARABLE
 from paragone.analysis.verdicts import FLAWED, VERDICTS, PublishedRun, still_differing
 from paragone.base.errors import UserError
 from paragone.config.questions import WORK
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, sentences
 
-BEST = "Which variant trains fastest here?"
 HOLD = "Do the published results hold?"
 ALSO = "Other questions, exploratory"
 OPEN = "What is open, and what it takes"
-FIRST = (BEST, HOLD)  # with an answer that stands apart
+LATER = (ALSO, OPEN)  # without an answer that stands apart
 NOT_RUN = "not run"
 BASELINE = "baseline"  # a verdict in the picture of a question
 WIDTH, ROWS = 100, 9  # characters of a line on the terminal; rows of a table or list there
@@ -179,6 +178,11 @@ class AnsweredQuestion:
     published: list[PublishedRow] = field(default_factory=list)
 
     @property
+    def is_best(self) -> bool:
+        """Return whether it asks for the best variant."""
+        return self.heading not in (HOLD, *LATER)
+
+    @property
     def judged(self) -> list[PublishedRow]:
         """Return the published runs that have a verdict."""
         return [run for run in self.published if run.verdict != NOT_COMPARABLE]
@@ -208,10 +212,11 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Ans
             unanswered += _undecided(tables, new)
         unanswered += _not_run(tables)
         unanswered += _not_compared(tables)
+        unanswered += _inconclusive(tables)
     unanswered += map(Answer, left_out)
     first = best[:1] or [Answer(sentences.NOTHING_COMPARED)]
     return [
-        *([AnsweredQuestion(BEST, first)] if seen else []),  # some pair is a question
+        *([AnsweredQuestion(_heading(first), first)] if seen else []),  # some pair is a question
         _published(experiments),
         *([AnsweredQuestion(ALSO, best[1:])] if best[1:] else []),
         AnsweredQuestion(OPEN, unanswered or [Answer("Nothing is open.")]),
@@ -229,7 +234,15 @@ def of_contests(
     base = labels.get(baseline, baseline)
     tables = Tables("", title, rounds, rows, rounds=rounds, labels=labels, baseline=base)
     best = [answer for group in _groups(rows, _GROUP) if (answer := _best(tables, group))]
-    return AnsweredQuestion(BEST, best or [Answer("No contest times two of its variants.", title)])
+    given = best or [Answer("No contest times two of its variants.", title)]
+    return AnsweredQuestion(_heading(given), given)
+
+
+def _heading(given: Sequence[Answer]) -> str:
+    """Return the question of which variant is best, by what the first answer compares."""
+    picture = given[0].picture
+    superlative = sentences.superlative(picture.metric if picture else SPEED)
+    return f"Which variant {'trains' if superlative == 'fastest' else 'is'} {superlative} here?"
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
@@ -389,6 +402,11 @@ def _not_compared(tables: Tables) -> Iterator[Answer]:
         yield Answer(text, tables.title, tables.name, "comparison", NOT_COMPARABLE)
 
 
+def _inconclusive(tables: Tables) -> Iterator[Answer]:
+    if text := sentences.inconclusive(tables.published):
+        yield Answer(text, tables.title, tables.name, "comparison", INCONCLUSIVE)
+
+
 def _published(experiments: list[Tables]) -> AnsweredQuestion:
     runs = [run for tables in experiments for run in tables.published if run.numbers]
     still = still_differing(runs)
@@ -502,7 +520,7 @@ def to_text(questions: list[AnsweredQuestion], headline: str) -> str:
     for question in questions:
         blocks.append(f"## {question.heading}")
         listed = question.answers
-        if question.heading in FIRST:
+        if question.heading not in LATER:
             first, *listed = question.answers
             lines = filter(None, [first.lead, first.text, *first.cautions])
             blocks.append("\n".join(map(_wrapped, lines)))
@@ -522,7 +540,7 @@ def in_one_line(title: str, questions: list[AnsweredQuestion]) -> str:
 
     Empty where they neither compare variants nor published numbers.
     """
-    asked = [part for part in questions if part.heading == BEST or part.published]
+    asked = [part for part in questions if part.is_best or part.published]
     decided = [part.answers[0] for part in asked if part.answers[0].outcome or part.judged]
     texts = [answer.text for answer in decided or questions[-1].answers[:1] if asked]
     return Answer(" ".join(texts), title).paragraph if asked else ""
@@ -548,7 +566,7 @@ def table(question: AnsweredQuestion) -> pd.DataFrame:
             for run in listed
         )
     picture = question.answers[0].picture
-    if question.heading != BEST or picture is None:
+    if not question.is_best or picture is None:
         return pd.DataFrame()
     effect = f"{'times' if picture.ratio else 'above'} {picture.baseline} [95 %]"
     return pd.DataFrame(

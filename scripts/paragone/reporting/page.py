@@ -31,7 +31,7 @@ from paragone.base.atomic_files import write_text
 from paragone.base.errors import UserError
 from paragone.records import record, run_metrics
 from paragone.reporting import answers, footnotes, sentences
-from paragone.reporting.answers import BEST, NOT_RUN, OPEN, Picture, PublishedNumber
+from paragone.reporting.answers import NOT_RUN, OPEN, Picture, PublishedNumber
 from paragone.reporting.inputs import Shown
 
 _EDGE = 4.0  # percent of a picture that is left free on each side
@@ -232,7 +232,7 @@ def write(job: PageJob) -> None:
     }
     drawing = partial(_drawing, palette=job.palette)
     templates.globals |= {"drawing": drawing, "effects_of": _effects, "cell_of": _cell}
-    templates.globals |= {"best": BEST, "open": OPEN}
+    templates.globals["open"] = OPEN
     results = read(job)
     table = results.table
     runs = [read_run(job.results, run) for run in sorted(table["run"])]

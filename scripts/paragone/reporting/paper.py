@@ -49,7 +49,7 @@ def write(job: PageJob) -> None:
 def _data(job: PageJob, root: Path) -> dict[str, Any]:
     results = page.read(job)
     facts = footnotes.facts(results.table, job.preset)
-    first = [part for part in results.answers if part.heading in answers.FIRST]
+    first = [part for part in results.answers if part.heading not in answers.LATER]
     cited = {folder.resolve().name: read_paper(folder) for folder in job.papers}
     published = [(name, part) for name, paper in cited.items() for part in paper.published.values()]
     flaws = [(name, flaw) for name, numbers in published for flaw in numbers.flaws]

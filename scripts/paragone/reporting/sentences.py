@@ -189,6 +189,11 @@ def _effect(row: Row) -> str:
     return f"{size:.3f} above"
 
 
+def superlative(metric: str) -> str:
+    """Return what the best variant by a metric is called."""
+    return BEST.get(metric, f"best in {metric}")
+
+
 def which_is_best(rows: pd.DataFrame) -> str:
     """Return which variant is best by one metric.
 
@@ -202,19 +207,19 @@ def which_is_best(rows: pd.DataFrame) -> str:
     if rows["tuning"].iloc[0] == BOTH:
         return " ".join(on_pairs(compared))
     best = pairwise.contenders(compared)
-    superlative = BEST.get(metric.name, f"best in {metric.name}")
+    best_of_all = superlative(metric.name)
     if len(best) == 1:
         beaten = [row for row in pairs if row["relation"] == BETTER and row["winner"] == best[0]]
         nearest = min(beaten, key=_size, default=None)
         effect = f", {_effect(nearest)} {pairwise.loser(nearest)}" if nearest else ""
-        return f"{best[0]} is {superlative}{effect}."
+        return f"{best[0]} is {best_of_all}{effect}."
     among = [row for row in pairs if {row["first"], row["second"]} <= {*best}]
     if any(row["relation"] == UNDECIDED for row in among):
-        return f"{joined(best, 'or')} is {superlative}; which one is undecided."
+        return f"{joined(best, 'or')} is {best_of_all}; which one is undecided."
     equal = f"equal within {pairwise.margin_words(metric)}"
     if {*best} == {name for row in pairs for name in (row["first"], row["second"])}:
         return f"{joined(best)} are {equal}."
-    return f"{joined(best)} are {superlative}, and {equal}."
+    return f"{joined(best)} are {best_of_all}, and {equal}."
 
 
 def on_pairs(rows: pd.DataFrame) -> list[str]:
@@ -423,18 +428,26 @@ def published(runs: Sequence[PublishedRun]) -> str:
         texts.append(f"{explained} of them would not differ under another protocol.")
     means = [run for run in runs if run.count > 1]
     texts += [f"The mean of {run.count} of them {JUDGED[run.verdict][0]}." for run in means]
-    unsure = [run for run in alone if run.verdict == prediction.INCONCLUSIVE]
-    lacking = [max(n.lacking for n in run.numbers if n.verdict == run.verdict) for run in unsure]
-    able = [seeds for seeds in lacking if math.isfinite(seeds)]
-    if lacking:
+    if verdicts[prediction.INCONCLUSIVE]:
         texts.append(
             "Inconclusive: our runs leave more open than the margin, so that no number could hold."
         )
+    return " ".join(texts)
+
+
+def inconclusive(runs: Sequence[PublishedRun]) -> str:
+    """Return how many published runs are inconclusive, and what could decide them; empty if none is."""
+    unsure = [run for run in runs if run.count == 1 and run.verdict == prediction.INCONCLUSIVE]
+    lacking = [max(n.lacking for n in run.numbers if n.verdict == run.verdict) for run in unsure]
+    able = [seeds for seeds in lacking if math.isfinite(seeds)]
+    texts = [
+        f"{counted(len(unsure), 'published run')} {JUDGED[prediction.INCONCLUSIVE][len(unsure) > 1]}."
+    ]
     if able:
         texts.append(f"{counted(int(max(able)), 'more seed')} could decide {len(able)} of them.")
     if hopeless := len(lacking) - len(able):
         texts.append(f"{hopeless} of them would stay open even with {MOST_EFFECTS} seeds.")
-    return " ".join(texts)
+    return " ".join(texts) if unsure else ""
 
 
 def epochs_lacking(lacks: Sequence[prediction.Reason]) -> list[int]:

@@ -19,7 +19,7 @@ from paragone.reporting.sentences import noun
 from paragone.tasks import KINDS, METRICS
 
 CONDITIONS = "What differs from the published conditions: table of published and measured."
-OF_SOURCE = ["published", "best", "flawed"]  # kinds of points
+OF_SOURCE = ["published", "best", "flawed", "flawed best"]  # kinds of points
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
 COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
@@ -56,7 +56,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     rows += [
         {"workload": workload, "series": row.system, "metric": row.metric, "epoch": row.epoch}
         | {"value": row.number, "runs": row.printed}
-        | {"kind": "flawed" if row.flaws else "best" if row.best else "published"}
+        | {"kind": " ".join(["flawed"] * bool(row.flaws) + ["best"] * row.best) or "published"}
         for row, workload in published
         if row.metric in drawn.get(workload, ())
     ]
@@ -203,7 +203,7 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
 def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
     for (_, kind), points in rows.groupby(["series", "kind"], sort=False):
         inside = points[points["epoch"] <= last]
-        if len(inside) and kind != "best":
+        if len(inside) and not kind.endswith("best"):
             mark = marks.STAR | (marks.HOLLOW if kind == "flawed" else {})
             look = {"zorder": 4, "clip_on": False, "alpha": 0.85, "linestyle": "none", **mark}
             axes.plot(inside["epoch"].astype(float), inside["value"], **look)
@@ -212,6 +212,7 @@ def _draw_published(axes: Axes, rows: pd.DataFrame, last: int) -> None:
         else:
             # The published epoch lies beyond the measured ones, or is not known: a level, not a point.
             row = points.iloc[-1]
-            epoch = "in the best epoch" if kind == "best" else f"after epoch {row['epoch']}"
-            wording = f"{kind if kind == 'flawed' else 'published'}: {row['runs']} {epoch}"
+            epoch = "in the best epoch" if kind.endswith("best") else f"after epoch {row['epoch']}"
+            source = "flawed" if kind.startswith("flawed") else "published"
+            wording = f"{source}: {row['runs']} {epoch}"
             marks.draw_level(axes, row["value"], wording, color=style.PUBLISHED, linestyle="--")
