@@ -191,6 +191,7 @@ def test_whole_papers_are_not_reduced():
         ("paper.yaml", '"It is made up."', "{text: Wrong.}", ["flaws.0", "names no rows; add metric"]),
         ("paper.yaml", '"It is made up."', "{text: Bad., epochs: [3], metric: loss}", ["flaws.0", "no such"]),
         ("numbers.csv", "mine,loss,test", "mine,bits_per_character,test", ["none of accuracy, loss"]),
+        ("numbers.csv", "accuracy,test", "Top-5 accuracy,test", ["did you mean 'top5_accuracy'"]),
         ("numbers.csv", "accuracy,test", "top5_accuracy,test", ["line 2", "top5: true}`, or"]),
         ("numbers.csv", "mine,loss,test", "mine,loss,", ["line 3", "no split; write train, validation"]),
         ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),

@@ -437,7 +437,7 @@ def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
         (("epoch_examples", 12_288, 60_000), "12,288 examples per epoch, published 60,000"),
         (("no_batch", 128, [8, 64]), "no run with global batch 128, but with 8, 64"),
         (("outliers", (5, 9)), "interval without the outliers, seed 5, 9"),
-        (("count", 3), "by +3"),
+        (("count", 1003, "above"), "1,003 above"),
     ],
 )
 def test_a_reason_is_its_template_with_values(reason, text):

@@ -512,7 +512,7 @@ def _margin(metric: str, value: float, guessed: float, margin: Margin) -> float:
 
 
 def _judge_count(row: Row, summary: Estimate) -> tuple[str, Reason]:
-    difference = summary.median - row.number
+    difference = row.number - summary.median
     if row.metric.startswith("target_"):
         if abs(difference) < 1e-9:
             return HOLDS, ("target",)
@@ -520,4 +520,8 @@ def _judge_count(row: Row, summary: Estimate) -> tuple[str, Reason]:
     if difference == 0 and row.bound != ABOUT:
         return HOLDS, ("equal",)
     near = row.bound == ABOUT and abs(difference) <= row.rounding
-    return CONSISTENT if near else DIFFERS, ("count", round(difference))
+    return CONSISTENT if near else DIFFERS, (
+        "count",
+        round(abs(difference)),
+        "above" if difference > 0 else "below",
+    )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, meant
 from paragone.base.typed_json import Count
 from paragone.config.datasets import MEASURED
 from paragone.config.decode import decoded
@@ -425,4 +425,5 @@ def _check_metric(row: Row, where: str, workloads: dict[str, WorkloadBlock]) -> 
     raise UserError(
         f"{where}: metric {row.quantity!r} is none of {', '.join(metrics)}, of a split, and "
         f"{', '.join(OF_RUNS)}, of none; leave the row out"
+        f"{meant(row.quantity, METRICS)}"
     )

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
@@ -61,8 +62,9 @@ def draw_level(axes: Axes, value: float, wording: str, above: bool = False, **op
 def write(
     axes: Axes, wording: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
 ) -> Annotation:
-    """Write words `offset` points from `at`; the layout makes no room for them."""
+    """Write words `offset` points from `at`, legible on a curve; the layout makes no room for them."""
     text = axes.annotate(wording, at, offset, textcoords="offset points", **options)
+    text.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
     text.set_in_layout(False)
     return text
 

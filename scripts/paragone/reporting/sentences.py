@@ -92,7 +92,7 @@ REASONS = {
     "target": "the runs had the published target",
     "other_target": "the runs had the target {:g}, published {}",
     "equal": "equal",
-    "count": "by {:+,}",
+    "count": "{:,} {}",
     # Which value was measured.
     "at_epoch": " at epoch {}",
     "best_of": ", best of {} epochs",
