@@ -67,7 +67,7 @@ class NumPy(Reports):
                 self.state[name] = self.state[name] - rate * self.velocity[name]
             self.taken += 1
             totals += [losses.sum(), (logits.argmax(1) == labels).sum(), len(labels)]
-        return Metrics(totals[0] / totals[2], totals[1] / totals[2], totals[2])
+        return Metrics(totals[0] / totals[2], (totals[1] / totals[2],), totals[2])
 
     def evaluate(self, batches, steps):
         totals = np.zeros(3)
@@ -75,7 +75,7 @@ class NumPy(Reports):
             logits = self.forward(inputs)[2]
             correct = logits.argmax(1) == labels
             totals += [self.losses(logits, labels)[0] @ weights, correct @ weights, weights.sum()]
-        return Metrics(totals[0] / totals[2], totals[1] / totals[2], totals[2])
+        return Metrics(totals[0] / totals[2], (totals[1] / totals[2],), totals[2])
 
     def predict(self, inputs):
         logits = self.forward(inputs)[2]
