@@ -45,7 +45,8 @@ def guessed(workload: str, metric: str) -> float:
     """What the best constant answer gives."""
     split, _, name = metric.partition("_")
     levels = GUESSED.get(workload.partition("-")[0], FASHION)
-    return levels["train" if split == "validation" else split][name == "loss"]  # a part of it
+    split = "train" if split == "validation" else split  # of which it is a part
+    return levels[split][name == "loss"]
 
 
 def judged(workload: str, claims: list[Claim], runs: pd.DataFrame) -> tuple[Judgement, ...]:

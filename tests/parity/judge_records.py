@@ -143,8 +143,8 @@ def main() -> None:
             wrapped("train_epoch", trial.evaluates_in_training)(patch, trial.engine)
             pairs = {"timed-in-epochs": (trial.run(), right[1])}
             pairs["timed-in-turns"] = right[0], trial.contest()
-        for name, (run, held) in pairs.items():
-            found = compliance.find("one", {Path("run"): run}, {Path("contests"): held}, {})
+        for name, (run, contests) in pairs.items():
+            found = compliance.find("one", {Path("run"): run}, {Path("contests"): contests}, {})
             broken[name] = [one.file for one in found if one.rule == "pace"]
     print(json.dumps(broken))
 

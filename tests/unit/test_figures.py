@@ -176,6 +176,22 @@ def test_each_printed_metric_has_a_panel_and_flawed_numbers_are_hollow(tmp_path,
     assert (row["metric"], row["epoch"], row["why"][:6]) == ("train_loss", 1, "Wrong.")
 
 
+def test_a_flawed_number_of_the_best_epoch_is_a_level_that_says_so(tmp_path, monkeypatch):
+    folder = tmp_path / "paper"
+    shutil.copytree(FOLDERS["tpu_fashion_conv"], folder)
+    rows = pd.read_csv(folder / "numbers.csv", dtype=str)
+    final = rows[(rows["metric"] == "accuracy") & (rows["split"] == "test") & rows["final"].notna()]
+    best = final.head(1).assign(epoch="best", final=None, value="0.9123", decimals="4")
+    pd.concat([rows, best]).to_csv(folder / "numbers.csv", index=False)
+    text = (folder / "paper.yaml").read_text()
+    flaw = "    flaws:\n      - {text: Wrong., metric: test_accuracy}\n"
+    (folder / "paper.yaml").write_text(text.replace("    flaws:\n", flaw, 1))
+    monkeypatch.setitem(FOLDERS, "tpu_fashion_conv", folder)
+    drawing = Drawing.of(tmp_path, [make_record("torch", seed=k, epochs=5) for k in range(3)])
+    text = texts_of(drawing.figure("learning_curves", "tpu_fashion_conv"))
+    assert "flawed: 0.9123 in the best epoch" in text
+
+
 def test_lines_are_the_medians_and_bands_their_intervals(everything):
     shown = everything.shown("learning_curves")
     axes = everything.figure("learning_curves").axes[0]

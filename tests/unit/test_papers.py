@@ -85,7 +85,7 @@ def numbers_of(folder, *lines):
         ("error_rate,test,3,0.79,,,,,%", 0.9921, 0.00005, "", "0.79 % error (0.9921)"),
         ("Top-1 error,test,3,0.79,,,upper,3,percent", 0.9921, 0.000005, "lower",
          "under 0.790 percent error (over 0.99210)"),
-        ("error,test,3,0.0079,,,,,fraction", 0.9921, 0.00005, "", "0.0079 error"),
+        ("error,test,3,0.0079,,,,,fraction", 0.9921, 0.00005, "", "0.0079 error (0.9921)"),
         ("error,test,3,0.79,0.05,5,,,%", 0.9921, 0.00005, "", "0.79 ± 0.05 % error (0.9921; mean of 5 runs)"),
         ("accuracy,test,3,0.99,,,about,,", 0.99, 0.01, "", "about 0.99"),
         ("loss,test,3,0.25,,,lower,,nats", 0.25, 0.005, "lower", "over 0.25 nats"),
@@ -132,8 +132,8 @@ def test_a_flaw_is_of_the_rows_that_it_names(mine):
     found = numbers_of(mine, *rows)
     assert [row.flaws for row in found.rows] == [("Summed twice.",), (), (), ()]
     assert found.flaws == ["Summed twice.", "It is made up."]
-    named = flaw.replace("train_loss", "test_error")
-    (mine / "paper.yaml").write_text(text.replace('"It is made up."', named))
+    error_flaw = flaw.replace("train_loss", "test_error")
+    (mine / "paper.yaml").write_text(text.replace('"It is made up."', error_flaw))
     (row,) = numbers_of(mine, "error,test,1,8.5,,,,,%").rows
     assert row.flaws == ("Summed twice.",)
 

@@ -342,10 +342,10 @@ def _beyond(common: str, text: str) -> str:
 
 
 def _paces(
-    runs: Mapping[Path, RunRecord], held: Mapping[Path, ContestsRecord]
+    runs: Mapping[Path, RunRecord], contests: Mapping[Path, ContestsRecord]
 ) -> Iterator[tuple[Path, Breach]]:
     """Compare the epochs of runs with the windows of their cell: what takes longer times more than steps."""
-    for path, record in held.items():
+    for path, record in contests.items():
         windows = [(contest, window) for contest in record.contests for window in contest.windows]
         calm = [window for contest, window in windows if not is_disturbed(contest, window)]
         for index, variant in enumerate(record.contests[0].contestants):
@@ -375,17 +375,17 @@ def _pace(run: RunRecord, windows: list[Window]) -> float:
 def find(
     experiment: str,
     runs: Mapping[Path, RunRecord],
-    held: Mapping[Path, ContestsRecord],
+    contests: Mapping[Path, ContestsRecord],
     parity: Parity,
 ) -> list[Violation]:
     """Return every violation in the records of an experiment, by their paths, in the order of the rules.
 
-    `held`: the records of contests. `parity`: by workload and backend, as the gate judged them.
+    `parity`: by workload and backend, as the gate judged them.
     """
-    pairs = [*_odd_ones_out(runs), *_paces(runs, held)]
+    pairs = [*_odd_ones_out(runs), *_paces(runs, contests)]
     for path, run in runs.items():
         pairs += [(path, breach) for breach in (*of_run(run), *_unproven(run, parity))]
-    pairs += [(path, breach) for path, record in held.items() for breach in of_contests(record)]
+    pairs += [(path, breach) for path, record in contests.items() for breach in of_contests(record)]
     broken = [
         Violation(**vars(breach), experiment=experiment, run=path.parent.name, file=str(path))
         for path, breach in pairs

@@ -160,7 +160,8 @@ class Row(
         spread = f" ± {self.spread}" if self.spread else ""
         unit = "" if self.unit in ("", "fraction", "count") else f" {self.unit}"
         places = self.decimals + self._places
-        as_measured = f"{_BOUNDS[self.limit]}{self.number:.{places}f}" if self._places else ""
+        is_converted = self._places or self.is_error
+        as_measured = f"{_BOUNDS[self.limit]}{self.number:.{places}f}" if is_converted else ""
         runs = f"mean of {self.runs} runs" if self.runs else ""
         remarks = "; ".join(filter(None, [as_measured, runs]))
         remarks = f" ({remarks})" if remarks else ""
